@@ -4,8 +4,6 @@ All tests that simulate use these sizes: a compiled program depends on shapes an
 whole suite shares a handful of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -149,15 +147,8 @@ WRAPPING: dict[str, dict[str, Any]] = {  # what algorithms that wrap any agent t
     "random_restart": dict(probability=0.1),
 }
 # of agents that are not optimistic, which `master` does not take
-PLAIN = {
-    "uniform",
-    "greedy",
-    "epsilon_greedy",
-    "epsilon_greedy_lsvi",
-    "online_q_reps",
-    "restart_adv",
-    "square_cb",
-}
+PLAIN = {"uniform", "greedy", "epsilon_greedy", "epsilon_greedy_lsvi", "online_q_reps", "restart_adv"}
+PLAIN.add("square_cb")
 
 
 # keywords of a forgetting, and the weight of episode τ in episode t
@@ -167,6 +158,25 @@ FORGETTINGS: dict[str, tuple[dict[str, Any], Callable[[int, int], float]]] = {
     "length": (dict(length=4), lambda t, tau: float(tau >= t - 4)),
     "period": (dict(period=5), lambda t, tau: float(tau // 5 == t // 5)),
 }
+
+
+def reward_tables(environment: LinearMdp, num_episodes: int = 1) -> list[np.ndarray]:
+    """Mean rewards `[H, S, A]` of each episode."""
+    models = [environment.model(t) for t in range(num_episodes)]
+    return [np.einsum("sad,hd->hsa", environment.features, model.theta) for model in models]
+
+
+def kernel_tables(environment: LinearMdp) -> np.ndarray:
+    """Transitions of all anchors."""
+    return np.einsum("sad,jhdx->jhsax", environment.features, environment.mu)
+
+
+def assert_fields_close(actual: Any, expected: Any, names: Iterable[str] = (), atol: float = 1e-8) -> None:
+    """Fields of two named tuples are alike, all of the second unless some are named."""
+    for name in names or expected._fields:
+        np.testing.assert_allclose(
+            getattr(actual, name), getattr(expected, name), rtol=0, atol=atol, err_msg=name
+        )
 
 
 def assert_play_alike(left: Agent, right: Agent, environment: Environment) -> None:

@@ -1,7 +1,5 @@
 """Mixtures of memories: their definition, what they reduce to, and what does not change them."""
 
-from __future__ import annotations
-
 import operator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Contracts that every registered algorithm keeps, in every problem it is for, under every drift."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax
@@ -13,25 +11,9 @@ from driftwise import parts
 from driftwise.algorithms import ALGORITHMS
 from driftwise.base import Agent
 from driftwise.environments import Environment, PlayedEpisode
+from tests import examples
 from tests.exact import optimal_values
-from tests.examples import (
-    BANDIT,
-    BANDIT_PARAMETERS,
-    CONTINUING,
-    DRIFTS,
-    NUM_EPISODES,
-    NUM_RUNS,
-    PARAMETERS,
-    SIZES,
-    SPEC,
-    STATIONARY,
-    agent,
-    bandit_agent,
-    fitting,
-    make,
-    make_bandit,
-    make_continuing,
-)
+from tests.examples import BANDIT, BANDIT_PARAMETERS, DRIFTS, NUM_EPISODES, NUM_RUNS, PARAMETERS, SPEC, agent
 from tests.reference import bandits
 
 OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, seed=5)
@@ -49,7 +31,7 @@ def test_every_algorithm_is_under_the_contracts_of_its_problems():
 @pytest.mark.parametrize("rewards", ["mean", pytest.param("bernoulli", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_simulator_equals_the_plain_numpy_loop(name, rewards):
-    environment = make(fitting(agent(name))[0], rewards=rewards)
+    environment = examples.make(examples.fitting(agent(name))[0], rewards=rewards)
     result = dw.simulate(agent(name), environment, **OPTIONS, keep_state=True)
     for run in range(NUM_RUNS):
         played = assert_equals_the_loop(result, agent(name), environment, run)
@@ -61,10 +43,10 @@ def test_simulator_equals_the_plain_numpy_loop(name, rewards):
 @pytest.mark.parametrize("rewards", ["gaussian", pytest.param("bernoulli", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", BANDIT_PARAMETERS)
 def test_simulator_equals_the_plain_numpy_loop_in_a_bandit(name, rewards):
-    environment = make_bandit(rewards=rewards, noise_scale=0.3)
-    result = dw.simulate(bandit_agent(name), environment, **OPTIONS, keep_state=True)
+    environment = examples.make_bandit(rewards=rewards, noise_scale=0.3)
+    result = dw.simulate(examples.bandit_agent(name), environment, **OPTIONS, keep_state=True)
     for run in range(NUM_RUNS):
-        assert_equals_the_loop(result, bandit_agent(name), environment, run)
+        assert_equals_the_loop(result, examples.bandit_agent(name), environment, run)
         best = [
             one.means[one.present].max() for one in bandits.rounds(environment, NUM_EPISODES, seed=5, run=run)
         ]
@@ -89,9 +71,9 @@ def assert_equals_the_loop(
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_regret_is_never_negative_and_values_stay_in_range(name):
-    for environment_name in fitting(agent(name)):
+    for environment_name in examples.fitting(agent(name)):
         for drift in DRIFTS.values():
-            result = dw.simulate(agent(name), make(environment_name, drift), **OPTIONS)
+            result = dw.simulate(agent(name), examples.make(environment_name, drift), **OPTIONS)
             assert_sound(result)
             assert result.optimal_values.max() <= SPEC.horizon
             assert result.returns.min() >= 0
@@ -101,12 +83,16 @@ def test_regret_is_never_negative_and_values_stay_in_range(name):
 @pytest.mark.parametrize("name", BANDIT_PARAMETERS)
 def test_regret_in_a_bandit_is_never_negative(name):
     for drift in DRIFTS.values():
-        assert_sound(dw.simulate(bandit_agent(name), make_bandit(drift, noise_scale=0.3), **OPTIONS))
+        assert_sound(
+            dw.simulate(examples.bandit_agent(name), examples.make_bandit(drift, noise_scale=0.3), **OPTIONS)
+        )
 
 
 def test_regret_is_never_negative_without_drift():
-    for environment_name in SIZES:
-        assert_sound(dw.simulate(agent("opt_wlsvi"), make(environment_name, dw.drift.Constant()), **OPTIONS))
+    for environment_name in examples.SIZES:
+        assert_sound(
+            dw.simulate(agent("opt_wlsvi"), examples.make(environment_name, dw.drift.Constant()), **OPTIONS)
+        )
 
 
 def assert_sound(result: dw.Result) -> None:
@@ -121,7 +107,7 @@ def assert_sound(result: dw.Result) -> None:
 )
 def test_learning_beats_chance_where_nothing_changes(name, numbers, factor):
     """The last quarter of 400 episodes, mean regret: uniform play stays, the learner comes down."""
-    environment = make("combination_lock", STATIONARY)
+    environment = examples.make("combination_lock", examples.STATIONARY)
     learnt = dw.simulate(ALGORITHMS[name](SPEC, **numbers), environment, **{**OPTIONS, "num_episodes": 400})
     chance = dw.simulate(dw.algorithms.uniform(SPEC), environment, **{**OPTIONS, "num_episodes": 400})
     assert learnt.regret[:, 300:].mean() < chance.regret[:, 300:].mean() / factor
@@ -136,17 +122,17 @@ LOCK: dict[str, Any] = dict(name="combination_lock", drift=dw.drift.Abrupt((200,
         (
             dw.algorithms.d_lin_ucb(BANDIT, rate=0.95, radius=0.3),
             dw.algorithms.lin_ucb(BANDIT, radius=0.3),
-            make_bandit(dw.drift.Abrupt((200,)), noise_scale=0.3),
+            examples.make_bandit(dw.drift.Abrupt((200,)), noise_scale=0.3),
         ),
         (
             dw.algorithms.ucbvi(SPEC, scale=0.005, rate=0.95, bonus="bernstein"),
             dw.algorithms.ucbvi(SPEC, scale=0.005, bonus="bernstein"),
-            make(**LOCK),
+            examples.make(**LOCK),
         ),
         (
             dw.algorithms.restart_q_ucb(SPEC, period=200, scale=0.02),
             dw.algorithms.restart_q_ucb(SPEC, period=10**9, scale=0.02),
-            make(**LOCK),
+            examples.make(**LOCK),
         ),
     ],
     ids=["d_lin_ucb", "ucbvi", "restart_q_ucb"],
@@ -171,7 +157,7 @@ FORGETFUL: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [  # and wha
 @pytest.mark.parametrize(("name", "numbers", "changes"), FORGETFUL)
 def test_what_forgets_nothing_within_the_run_plays_as_what_never_forgets(name, numbers, changes):
     algorithm = ALGORITHMS[name]
-    environment = make("oil_discovery" if name == "adaptive_q_learning" else "random_linear_mdp")
+    environment = examples.make("oil_discovery" if name == "adaptive_q_learning" else "random_linear_mdp")
     plain = list(dw.play(algorithm(SPEC, **numbers), environment, NUM_EPISODES))
     for change in changes:
         same = dw.play(algorithm(SPEC, **{**numbers, **change}), environment, NUM_EPISODES)
@@ -192,7 +178,9 @@ def test_what_forgets_nothing_within_the_run_plays_as_what_never_forgets(name, n
     ],
 )
 def test_a_grid_is_its_points(name, numbers, grid):
-    spec, environment = (CONTINUING, make_continuing()) if name == "ucrl2" else (SPEC, make())
+    spec, environment = (
+        (examples.CONTINUING, examples.make_continuing()) if name == "ucrl2" else (SPEC, examples.make())
+    )
     together = dw.simulate(ALGORITHMS[name](spec, **numbers, **grid), environment, **OPTIONS).values
     points = dict(zip(grid, np.broadcast_arrays(*grid.values()), strict=True))
     for index in np.ndindex(next(iter(points.values())).shape):
@@ -205,7 +193,7 @@ def test_a_grid_is_its_points(name, numbers, grid):
 def test_sampled_returns_average_to_the_exact_values(name):
     """Returns minus values are martingale differences if the agent's chances are independent of the world's;
     their mean stays within four standard errors."""
-    result = dw.simulate(agent(name), make(rewards="bernoulli"), **{**OPTIONS, "num_episodes": 4000})
+    result = dw.simulate(agent(name), examples.make(rewards="bernoulli"), **{**OPTIONS, "num_episodes": 4000})
     noise = (result.returns - result.values).ravel()
     assert abs(noise.mean()) < 4 * noise.std() / np.sqrt(noise.size)
     assert noise.std() > 0.3  # coins were thrown

@@ -1,7 +1,5 @@
 """Learners of the gain: equal to their papers' loops, in problems without episodes."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from typing import Any
@@ -11,7 +9,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import build
-from driftwise.algorithms.average_reward.optimistic_gain import OptimisticGain
+from driftwise.algorithms.average_reward.ucrl import OptimisticGain
 from driftwise.base import Episode
 from driftwise.base.random import key
 from driftwise.checks import ContractError, check_agent, check_environment
@@ -20,19 +18,8 @@ from driftwise.experiments import experiment_of, prepare
 from driftwise.parts import CountRadius, Cusum, Phases
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
-from tests.examples import (
-    CONTINUING,
-    CONTINUING_PARAMETERS,
-    DRIFTS,
-    NUM_EPISODES,
-    NUM_RUNS,
-    STATIONARY,
-    continuing_agent,
-    make,
-    make_continuing,
-    nestings,
-    wrapped,
-)
+from tests import examples
+from tests.examples import CONTINUING, CONTINUING_PARAMETERS, DRIFTS, NUM_EPISODES, NUM_RUNS, STATIONARY, make
 from tests.reference import average_reward as reference
 
 SIZES = CONTINUING.num_states, CONTINUING.num_actions
@@ -57,7 +44,7 @@ RADII = {
 def assert_is_the_loop(
     agent: Any, radii: reference.Radii, *, seed: int = 0, num_steps: int = NUM_EPISODES, **rules: Any
 ) -> None:
-    environment = make_continuing(seed=seed, rewards="bernoulli")
+    environment = examples.make_continuing(seed=seed, rewards="bernoulli")
     played = [(one.plan, one.episode) for one in dw.play(agent, environment, num_steps, seed=seed)]
     history = [
         (int(e.states[0]), int(e.actions[0]), float(e.rewards[0]), int(e.successors[0])) for _, e in played
@@ -75,7 +62,7 @@ def assert_is_the_loop(
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_learner_equals_the_loop_of_its_paper(name, seed):
     radii, rules = RADII[name]
-    assert_is_the_loop(continuing_agent(name), radii, seed=seed, **rules)
+    assert_is_the_loop(examples.continuing_agent(name), radii, seed=seed, **rules)
 
 
 def test_phases_are_widened_each_for_itself():
@@ -105,18 +92,18 @@ def test_after_a_late_restart_value_iteration_is_as_rough_as_at_the_start():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("meta", "base"), nestings(CONTINUING_PARAMETERS))
+@pytest.mark.parametrize(("meta", "base"), examples.nestings(CONTINUING_PARAMETERS))
 def test_learners_in_agents_keep_the_contract(meta, base):
-    parameters = wrapped(meta, base, CONTINUING_PARAMETERS[base])
+    parameters = examples.wrapped(meta, base, CONTINUING_PARAMETERS[base])
     if meta == "change_detection":
         parameters["watch"] = "rewards"
     agent = build(CONTINUING, meta, **parameters)
-    check_agent(agent, make_continuing(), num_episodes=20)
+    check_agent(agent, examples.make_continuing(), num_episodes=20)
 
 
 def test_residuals_of_relative_values_are_not_watched():
     """They are no errors of prediction: an agent that learns well would be restarted all the time."""
-    base = continuing_agent("ucrl2")
+    base = examples.continuing_agent("ucrl2")
     message = r"^watch must be 'rewards' around a base for problems without episodes, got 'residuals'$"
     with pytest.raises(ValueError, match=message):
         dw.algorithms.change_detection(base, detector=Cusum())
@@ -127,18 +114,18 @@ def test_residuals_of_relative_values_are_not_watched():
 
 @pytest.mark.parametrize("name", CONTINUING_PARAMETERS)
 def test_learners_keep_the_contract(name):
-    environment = make_continuing(rewards="bernoulli")
-    check_agent(continuing_agent(name), environment, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
+    environment = examples.make_continuing(rewards="bernoulli")
+    check_agent(examples.continuing_agent(name), environment, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
 
 
 @pytest.mark.parametrize("drift", DRIFTS.values(), ids=DRIFTS)
 def test_environments_keep_the_contract_under_every_drift(drift):
-    check_environment(make_continuing(drift))
+    check_environment(examples.make_continuing(drift))
 
 
 def check_optimism(name: str, scale: float) -> None:
     known: dict[str, Any] = dict(scale=scale)
-    environment = make_continuing(STATIONARY, rewards="bernoulli")
+    environment = examples.make_continuing(STATIONARY, rewards="bernoulli")
     match name:
         case "sw_ucrl":
             known |= dict(num_episodes=300, changes=(), diameter=5.0)
@@ -162,12 +149,12 @@ def test_without_a_radius_the_gain_is_underestimated():
 
 
 def test_before_anything_is_forgotten_all_forgettings_are_none():
-    environment = make_continuing()
-    plain = dw.simulate(continuing_agent("ucrl2"), environment, **OPTIONS)
+    environment = examples.make_continuing()
+    plain = dw.simulate(examples.continuing_agent("ucrl2"), environment, **OPTIONS)
     restarting = dataclasses.replace(
         dw.algorithms.ucrl2(CONTINUING, scale=0.05), forgetting=dw.forgetting.RestartAt((9, 25))
     )
-    for agent, forgets in ((continuing_agent("sw_ucrl"), 13), (restarting, 9)):
+    for agent, forgets in ((examples.continuing_agent("sw_ucrl"), 13), (restarting, 9)):
         other = dw.simulate(agent, environment, **OPTIONS)
         np.testing.assert_allclose(other.values[:, :forgets], plain.values[:, :forgets], rtol=0, atol=1e-12)
         assert np.abs(other.values - plain.values).max() > 0.1
@@ -187,7 +174,7 @@ def test_a_widening_may_change_from_phase_to_phase():
 
 
 def test_regret_is_the_gain_less_the_reward_whatever_is_recorded_and_wherever_it_is_cut():
-    environment, agent = make_continuing(), continuing_agent("sw_ucrl")
+    environment, agent = examples.make_continuing(), examples.continuing_agent("sw_ucrl")
     options = {**OPTIONS, "num_episodes": 600}
     every = dw.simulate(agent, environment, **options)
     assert every.regret.min() < 0 < every.regret.max()
@@ -269,16 +256,16 @@ def test_with_theorys_radius_the_window_seems_wide_once_it_is_long():
 
 def test_learning_finds_the_gain_where_nothing_changes():
     """Mean regret in the last quarter of 4000 steps: chance stays where it is, the learner comes down."""
-    environment = make_continuing(STATIONARY)
+    environment = examples.make_continuing(STATIONARY)
     options = {**OPTIONS, "num_episodes": 4000}
-    learnt = dw.simulate(continuing_agent("ucrl2"), environment, **options)
-    chance = dw.simulate(continuing_agent("uniform"), environment, **options)
+    learnt = dw.simulate(examples.continuing_agent("ucrl2"), environment, **options)
+    chance = dw.simulate(examples.continuing_agent("uniform"), environment, **options)
     assert learnt.regret[:, 3000:].mean() < chance.regret[:, 3000:].mean() / 4
 
 
 def test_epochs_become_rare():
-    environment = make_continuing(STATIONARY)
-    result = dw.simulate(continuing_agent("ucrl2"), environment, **{**OPTIONS, "num_episodes": 2000})
+    environment = examples.make_continuing(STATIONARY)
+    result = dw.simulate(examples.continuing_agent("ucrl2"), environment, **{**OPTIONS, "num_episodes": 2000})
     epochs = result.diagnostics["epochs"]
     assert (epochs[:, 0] == 1).all()
     assert 0 < epochs[:, 1000:].sum() < epochs[:, :1000].sum() / 4
@@ -335,10 +322,10 @@ def test_what_does_not_fit_is_refused():
         algorithms.ucrl2(make().spec)
     bandit = dw.environments.random_linear_mdp(num_states=6, num_actions=2, dim=12, horizon=1)
     with pytest.raises(ValueError, match=r"^environment must be without episodes, which the agent needs"):
-        dw.simulate(continuing_agent("ucrl2"), bandit, num_episodes=3)
+        dw.simulate(examples.continuing_agent("ucrl2"), bandit, num_episodes=3)
     told = algorithms.matrix_rl(CONTINUING, radius=0.1)
     with pytest.raises(ValueError, match=r"^environment must have rewards and .*, which the agent needs"):
-        dw.simulate(told, make_continuing(), num_episodes=3)
+        dw.simulate(told, examples.make_continuing(), num_episodes=3)
     with pytest.raises(ValueError, match=r"^values must be one more than starts \(1\), got 1"):
         Phases((3,), (0.5,))
     with pytest.raises(ValueError, match=r"^starts must be rising, got \(5, 3\)$"):
@@ -348,7 +335,7 @@ def test_what_does_not_fit_is_refused():
     message = r"^transition_widening must have phases that start at the restarts \(4,\), got \(3,\)$"
     with pytest.raises(ValueError, match=message):
         algorithms.variation_ucrl(CONTINUING, restarts=(4,), transition_widening=Phases((3,), (0.5, 0.1)))
-    short = make_continuing().variation(5)
+    short = examples.make_continuing().variation(5)
     message = (
         r"^variations must have 9 moves, one less than num_episodes, got 4 of rewards and 4 of transitions$"
     )
@@ -366,7 +353,7 @@ def test_what_does_not_fit_is_refused():
 )
 def test_agents_for_episodes_run_and_are_myopic(agent):
     """In the end they take the action that pays most now."""
-    environment = make_continuing(STATIONARY)
+    environment = examples.make_continuing(STATIONARY)
     check_agent(agent, environment, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
     *_, last = dw.play(agent, environment, 400)
     paid = environment.model(0)[0]

@@ -1,7 +1,5 @@
 """What the recipes for bandits play: as the papers' loops do, and as each other where they should."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whether confidence sets cover the parameter as often as their radii state, by simulation."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

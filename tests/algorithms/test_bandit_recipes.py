@@ -2,8 +2,6 @@
 # Bad arguments are the point of some tests here, and parts are looked into.
 # pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

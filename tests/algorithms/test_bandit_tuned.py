@@ -2,8 +2,6 @@
 # Parts are looked into.
 # pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 from typing import Any

@@ -1,7 +1,5 @@
 """A bandit over agents: fresh copies in blocks, one clock for the world, gains that teach the chooser."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re

@@ -1,7 +1,5 @@
 """Detection with a promise: the tests by their definitions, what is played by force, and what is found."""
 
-from __future__ import annotations
-
 import copy
 import re
 from typing import Any

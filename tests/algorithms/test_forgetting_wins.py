@@ -1,7 +1,5 @@
 """On the combination lock, forgetting beats its stationary base by more than chance."""
 
-from __future__ import annotations
-
 import pytest
 
 import driftwise as dw

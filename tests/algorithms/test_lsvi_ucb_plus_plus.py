@@ -1,7 +1,5 @@
 """LSVI-UCB++ against its definition, and what its tables promise."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -13,17 +11,13 @@ from driftwise.algorithms import lsvi_ucb_plus_plus
 from driftwise.base import FeatureTable, MeanRewards, Spec, random
 from driftwise.environments import LinearMdp, PlayedEpisode
 from driftwise.parts import ConfidenceRadius, LeastSquares, NoForgetting, Ucb
-from tests.examples import BANDIT, SPEC, STATIONARY, make, make_bandit, plain_values
+from tests.examples import BANDIT, SPEC, STATIONARY, make, make_bandit, plain_values, reward_tables
 from tests.reference import lsvi_ucb_plus_plus as textbook
 
 HORIZON = SPEC.horizon
 NUMBERS: dict[str, Any] = dict(
     radius=1.0, lower_radius=0.5, squares_radius=0.5, ridge=1 / 9, gap_scale=1e-4, width_scale=1e-4
 )
-
-
-def rewards_of(environment: LinearMdp) -> np.ndarray:
-    return np.einsum("sad,hd->hsa", environment.features, environment.model(0).theta)
 
 
 def still(
@@ -50,7 +44,7 @@ def test_it_equals_its_definition(name, changed):
     numbers = {**NUMBERS, **changed}
     numbers.pop("rewards", None)  # a radius for them says as much
     expected = textbook.tables(
-        [one.episode for one in played], environment.features, rewards_of(environment), **numbers
+        [one.episode for one in played], environment.features, reward_tables(environment)[0], **numbers
     )
     switches = 0
     for one, plain in zip(played, expected, strict=True):

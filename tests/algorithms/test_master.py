@@ -1,7 +1,5 @@
 """MASTER against its algorithm in plain loops, its schedule, and when it restarts."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """MatrixRL equals its paper, refuses what it cannot know, and gains from what it is told."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -13,19 +11,9 @@ from driftwise.base import MeanRewards, SuccessorProjection
 from driftwise.environments import LinearMdp, latent_chains
 from driftwise.parts import ExponentialWeights, LeastSquares, NoForgetting, PeriodicRestart, Ucb
 from driftwise.theory.tuning import opt_wlsvi_radius, opt_wlsvi_rate
-from tests.examples import (
-    BANDIT,
-    FORGETTINGS,
-    NUM_EPISODES,
-    NUM_RUNS,
-    SPEC,
-    assert_play_alike,
-    make,
-    make_bandit,
-)
+from tests import examples
+from tests.examples import BANDIT, FORGETTINGS, NUM_EPISODES, NUM_RUNS, SPEC, make, make_bandit
 from tests.reference import matrix_rl as textbook
-
-TOLERANCE: dict[str, Any] = dict(rtol=0, atol=1e-8)  # two ways to sum, two to invert
 
 
 def factored(seed: int, *, identity: bool = False, alike: bool = True) -> LinearMdp:
@@ -48,10 +36,6 @@ def factored(seed: int, *, identity: bool = False, alike: bool = True) -> Linear
     )
 
 
-def rewards_of(environment: LinearMdp, t: int) -> np.ndarray:
-    return np.einsum("sad,hd->hsa", environment.features, environment.model(t).theta)
-
-
 @pytest.mark.parametrize("steps", ["shared", "apart"])
 @pytest.mark.parametrize("name", FORGETTINGS)
 def test_it_equals_the_textbook(name, steps):
@@ -59,21 +43,12 @@ def test_it_equals_the_textbook(name, steps):
     psi = environment.successor_features
     assert psi is not None
     agent = matrix_rl(environment.spec, radius=0.6, ridge=0.7, steps=steps, **chosen)
-    history = []
+    rewards, history = examples.reward_tables(environment, 26), []
+    numbers: dict[str, Any] = dict(radius=0.6, ridge=0.7, shared=steps == "shared", weight=weight)
     for t, one in enumerate(dw.play(agent, environment, 26, seed=1)):
         if t % 5 == 0:
-            expected = textbook.plan(
-                history,
-                environment.features,
-                psi,
-                rewards_of(environment, t),
-                radius=0.6,
-                ridge=0.7,
-                shared=steps == "shared",
-                weight=weight,
-            )
-            for field, wanted in expected._asdict().items():
-                np.testing.assert_allclose(getattr(one.plan, field), wanted, **TOLERANCE, err_msg=field)
+            expected = textbook.plan(history, environment.features, psi, rewards[t], **numbers)
+            examples.assert_fields_close(one.plan, expected)  # two ways to sum, two to invert
         history.append(one.episode)
 
 
@@ -93,13 +68,15 @@ def test_features_of_successors_matter_in_the_textbook_comparison():
 def test_with_all_successors_as_features_it_is_lsvi_with_known_rewards():
     environment = factored(seed=2, identity=True)
     plain = LeastSquares(environment.spec, NoForgetting(), Ucb(0.6), clip="range", rewards="known")
-    assert_play_alike(matrix_rl(environment.spec, radius=0.6, steps="apart"), plain, environment)
+    examples.assert_play_alike(matrix_rl(environment.spec, radius=0.6, steps="apart"), plain, environment)
 
 
 def test_restarts_no_sooner_than_the_end_are_none():
     environment = factored(seed=3)
     base = matrix_rl(environment.spec, radius=0.6)
-    assert_play_alike(matrix_rl(environment.spec, radius=0.6, period=NUM_EPISODES), base, environment)
+    examples.assert_play_alike(
+        matrix_rl(environment.spec, radius=0.6, period=NUM_EPISODES), base, environment
+    )
 
 
 def test_simulator_equals_the_plain_loop_where_successors_share_features():

@@ -1,7 +1,5 @@
 """Agents for metric spaces against their definitions, and where oil lies."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import re

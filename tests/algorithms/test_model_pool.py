@@ -1,7 +1,5 @@
 """dLinUCB: the pool equals its plain-loop definition, stays calm where nothing changes, and sees changes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Online Q-REPS against its definition, and what its estimates and its policies promise."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Q-UCB and RestartQ-UCB equal their papers, and keep what they promise."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math
@@ -12,10 +10,10 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import q_ucb, q_ucb_bernstein, restart_q_ucb, restart_q_ucb_freedman
-from driftwise.algorithms.tabular.counting import empty_variance
+from driftwise.algorithms.tabular.counting import RunningVariance
 from driftwise.algorithms.tabular.q_ucb import OptimisticQLearning
 from driftwise.algorithms.tabular.restart_q_ucb import StagedQLearning
-from driftwise.base import Agent, Episode
+from driftwise.base import Episode
 from driftwise.base.random import key
 from driftwise.checks import ContractError, check_agent
 from tests.examples import BANDIT, DRIFTS, NUM_RUNS, SPEC, STATIONARY, make, make_bandit
@@ -24,97 +22,57 @@ from tests.reference import q_ucb_bernstein as plain_bernstein
 from tests.reference import restart_q_ucb as plain_staged
 from tests.reference import restart_q_ucb_freedman as plain_freedman
 
-ENVIRONMENTS = ["random_linear_mdp", "combination_lock"]
+SMALL: dict[str, Any] = dict(log_term=1e-6)  # so small that references matter within the run
+FREEDMAN = [
+    dict(period=1000, scale=0.0, reference_after=5, **SMALL),
+    dict(period=1000, scale=20.0, reference_after=1, **SMALL),
+    dict(period=1000, scale=50.0, reference_after=1000, **SMALL),
+    dict(period=70, scale=50.0, reference_after=12, drift_bonus=0.01, **SMALL),
+    dict(period=70, scale=0.02, reference_after=12),
+]
+CASES: list[tuple[Any, Any, dict[str, Any]]] = [
+    *((q_ucb, plain_q, dict(scale=c, clip=clip)) for c in (0.0, 0.1, 0.4) for clip in ("paper", "tight")),
+    (restart_q_ucb, plain_staged, dict(period=1000, scale=0.0)),
+    (restart_q_ucb, plain_staged, dict(period=1000, scale=0.1)),
+    (restart_q_ucb, plain_staged, dict(period=70, scale=0.05)),
+    (restart_q_ucb, plain_staged, dict(period=70, scale=0.05, drift_bonus=0.2)),
+    (q_ucb_bernstein, plain_bernstein, dict(scale=0.3, variance_scale=0.02)),
+    (q_ucb_bernstein, plain_bernstein, dict(scale=0.3, variance_scale=0.0005, clip="tight")),
+    (
+        q_ucb_bernstein,
+        plain_bernstein,
+        dict(scale=100.0, variance_scale=0.01),
+    ),  # the variance decides at once
+    *((restart_q_ucb_freedman, plain_freedman, numbers) for numbers in FREEDMAN),
+]
 
 
-def assert_are_the_tables(agent: Agent, environment: Any, tables: Any, num_episodes: int = 120) -> None:
-    played = list(dw.play(agent, environment, num_episodes, seed=2))
-    for one, (q, v) in zip(played, tables([one.episode for one in played], environment.spec), strict=True):
+def assert_is_its_textbook(
+    recipe: Any, textbook: Any, numbers: dict[str, Any], environment: Any, num_episodes: int = 120
+) -> None:
+    numbers = {"log_term": 1.7, **numbers}
+    played = list(dw.play(recipe(environment.spec, **numbers), environment, num_episodes, seed=2))
+    if "clip" in numbers:
+        numbers["tight"] = numbers.pop("clip") == "tight"
+    tables = textbook.tables([one.episode for one in played], environment.spec, **numbers)
+    for one, (q, v) in zip(played, tables, strict=True):
         np.testing.assert_allclose(one.plan.q, q, rtol=0, atol=1e-8)
         np.testing.assert_allclose(one.plan.values, v, rtol=0, atol=1e-8)
     assert max(np.abs(one.plan.q - played[0].plan.q).max() for one in played) > 0.1
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-@pytest.mark.parametrize("clip", ["paper", "tight"])
-@pytest.mark.parametrize("scale", [0.0, 0.1, 0.4])
-def test_q_ucb_is_the_algorithm_of_its_paper(scale, clip, name):
-    def tables(played: Any, spec: Any) -> Any:
-        return plain_q.tables(played, spec, scale=scale, log_term=1.7, tight=clip == "tight")
-
-    agent = q_ucb(SPEC, scale=scale, log_term=1.7, clip=clip)
-    assert_are_the_tables(agent, make(name, rewards="bernoulli"), tables)
-
-
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        dict(period=1000, scale=0.0),
-        dict(period=1000, scale=0.1),
-        dict(period=70, scale=0.05),
-        dict(period=70, scale=0.05, drift_bonus=0.2),
-    ],
-)
-def test_restart_q_ucb_is_the_algorithm_of_its_paper(parameters, name):
-    def tables(played: Any, spec: Any) -> Any:
-        return plain_staged.tables(played, spec, **parameters, log_term=1.7)
-
-    agent = restart_q_ucb(SPEC, **parameters, log_term=1.7)
-    assert_are_the_tables(agent, make(name, rewards="bernoulli"), tables)
-
-
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        dict(scale=0.3, variance_scale=0.02),
-        dict(scale=0.3, variance_scale=0.0005, clip="tight"),
-        dict(scale=100.0, variance_scale=0.01),  # the variance decides at once
-    ],
-)
-def test_q_ucb_bernstein_is_the_algorithm_of_its_paper(parameters, name):
-    clip = parameters.get("clip", "paper")
-    numbers = {key: value for key, value in parameters.items() if key != "clip"}
-
-    def tables(played: Any, spec: Any) -> Any:
-        return plain_bernstein.tables(played, spec, **numbers, log_term=1.7, tight=clip == "tight")
-
-    agent = q_ucb_bernstein(SPEC, **numbers, log_term=1.7, clip=clip)
-    assert_are_the_tables(agent, make(name, rewards="bernoulli"), tables)
-
-
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        dict(period=1000, scale=0.0, reference_after=5),
-        dict(period=1000, scale=20.0, reference_after=1),
-        dict(period=1000, scale=50.0, reference_after=1000),
-        dict(period=70, scale=50.0, reference_after=12, drift_bonus=0.01),
-        dict(period=70, scale=0.02, reference_after=12, log_term=1.7),
-    ],
-)
-def test_restart_q_ucb_freedman_is_the_algorithm_of_its_paper(parameters, name):
-    def tables(played: Any, spec: Any) -> Any:
-        return plain_freedman.tables(played, spec, **numbers)
-
-    numbers = {"log_term": 1e-6} | parameters  # so small that references matter within the run
-    agent = restart_q_ucb_freedman(SPEC, **numbers)
-    assert_are_the_tables(agent, make(name, rewards="bernoulli"), tables)
+@pytest.mark.parametrize("name", ["random_linear_mdp", "combination_lock"])
+@pytest.mark.parametrize(("recipe", "textbook", "numbers"), CASES)
+def test_each_is_the_algorithm_of_its_paper(recipe, textbook, numbers, name):
+    assert_is_its_textbook(recipe, textbook, numbers, make(name, rewards="bernoulli"))
 
 
 def test_restart_q_ucb_freedman_is_that_of_its_paper_where_variances_decide():
     """In longer episodes: Hoeffding's bonus grows with H, the variance of a reference does not."""
     sizes: dict[str, Any] = dict(num_states=3, num_actions=2, dim=6, horizon=8, concentration=0.5)
     environment = dw.environments.random_linear_mdp(**sizes, drift=DRIFTS["abrupt"], rewards="bernoulli")
-    parameters: dict[str, Any] = dict(period=1000, scale=100.0, log_term=1e-6, reference_after=16)
-
-    def tables(played: Any, spec: Any) -> Any:
-        return plain_freedman.tables(played, spec, **parameters)
-
-    agent = restart_q_ucb_freedman(environment.spec, **parameters)
-    assert_are_the_tables(agent, environment, tables, num_episodes=200)
+    numbers: dict[str, Any] = dict(period=1000, scale=100.0, log_term=1e-6, reference_after=16)
+    assert_is_its_textbook(restart_q_ucb_freedman, plain_freedman, numbers, environment, num_episodes=200)
 
 
 def test_stages_grow_by_a_share_of_the_horizon():
@@ -262,7 +220,8 @@ def test_references_need_ten_thousand_visits_for_each_unit_of_the_logarithm():
 def test_a_running_variance_is_that_of_the_numbers_and_never_negative(dtype):
     """Numbers near 10 whose variance is 1e-6: a difference of sums has lost it in float32, sign and all."""
     numbers = (10 + 1e-3 * np.random.default_rng(0).standard_normal(2000)).astype(dtype)
-    spread, one = empty_variance(np.zeros((1, 1, 2), dtype)), np.array([[[1.0, 0.0]]], dtype)
+    nothing, one = np.zeros((1, 1, 2), dtype), np.array([[[1.0, 0.0]]], dtype)
+    spread = RunningVariance(nothing, nothing)
     for i, value in enumerate(numbers):
         spread = spread.add(np.full((1, 1, 1), value, dtype), one, np.full((1, 1, 2), i + 1, dtype))
     assert spread.squares.dtype == dtype

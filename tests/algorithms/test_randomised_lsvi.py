@@ -1,7 +1,5 @@
 """OPT-RLSVI equals its paper, and falls back on what it is made of where noise or doubt are taken away."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -15,23 +13,15 @@ from driftwise.base import Agent, Forgetting, random
 from driftwise.base.random import episode_keys
 from driftwise.environments import LinearMdp, PlayedEpisode, random_linear_mdp
 from driftwise.theory.tuning import opt_wlsvi_radius, opt_wlsvi_rate, restart_period
-from tests.examples import FORGETTINGS, NUM_EPISODES, SPEC, assert_play_alike, make
+from tests.examples import FORGETTINGS, NUM_EPISODES, SPEC, assert_fields_close, assert_play_alike, make
 from tests.reference import opt_rlsvi as textbook
 
-TOLERANCE: dict[str, Any] = dict(rtol=0, atol=1e-8)  # two ways to sum, two to invert
 TRUSTED = 1e6  # no norm is that large
 
 
 def small(seed: int = 0) -> LinearMdp:
-    return random_linear_mdp(
-        num_states=5,
-        num_actions=3,
-        dim=4,
-        horizon=3,
-        drift=dw.drift.Abrupt((10,)),
-        rewards="bernoulli",
-        seed=seed,
-    )
+    sizes: dict[str, Any] = dict(num_states=5, num_actions=3, dim=4, horizon=3)
+    return random_linear_mdp(**sizes, drift=dw.drift.Abrupt((10,)), rewards="bernoulli", seed=seed)
 
 
 def played(agent: Agent, environment: LinearMdp, num_episodes: int = NUM_EPISODES) -> list[PlayedEpisode]:
@@ -50,8 +40,7 @@ def test_it_equals_the_textbook_with_the_same_draws(name, seed, lower, upper):
             for_plan = episode_keys(random.fold(random.key(seed), 0), t)[1]
             draws = random.draw_normal(for_plan, 3 * 4, np.float64).reshape(3, 4)
             expected = textbook.plan(history, environment.features, draws, **options, weight=weight)
-            for field, wanted in expected._asdict().items():
-                np.testing.assert_allclose(getattr(one.plan, field), wanted, **TOLERANCE, err_msg=field)
+            assert_fields_close(one.plan, expected)  # two ways to sum, two to invert
         history.append(one.episode)
 
 
@@ -116,10 +105,8 @@ def test_one_forgetting_is_chosen_by_its_parameter():
     assert choose_forgetting(length=3) == parts.SlidingWindow(3)
     assert choose_forgetting(period=3) == parts.PeriodicRestart(3)
     assert choose_forgetting(directional=0.9) == parts.DirectionalForgetting(0.9)
-    with pytest.raises(
-        ValueError,
-        match=r"^only one of rate, length, period and directional may be .*, got rate = 0.9 and period = 3$",
-    ):
+    message = r"^only one of rate, length, period and directional may be .*, got rate = 0.9 and period = 3$"
+    with pytest.raises(ValueError, match=message):
         opt_rlsvi(SPEC, scale=1, upper=1, rate=0.9, period=3)
 
 

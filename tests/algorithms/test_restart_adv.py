@@ -1,7 +1,5 @@
 """Restart-Adv: its design, its probabilities, its estimates, and its bound."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

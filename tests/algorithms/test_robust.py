@@ -1,7 +1,5 @@
 """Bandits for corrupted rewards: their numbers, and what they save."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """UCBVI equals its paper under every forgetting, and keeps what it promises."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any
@@ -19,24 +17,11 @@ from driftwise.environments import LinearMdp
 from driftwise.experiments import experiment_of, prepare
 from driftwise.parts import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.theory.tuning import tabular_log_term, tabular_memory, tabular_period
-from tests.examples import (
-    BANDIT,
-    DRIFTS,
-    FORGETTINGS,
-    NUM_EPISODES,
-    NUM_RUNS,
-    SPEC,
-    STATIONARY,
-    make,
-    make_bandit,
-)
+from tests import examples
+from tests.examples import BANDIT, DRIFTS, FORGETTINGS, NUM_EPISODES, NUM_RUNS, SPEC, STATIONARY, make
 from tests.reference import ucbvi as textbook
 
 SMALL = dict(hoeffding=0.03, bernstein=0.02)  # scales at which some Q is below its ceiling
-
-
-def reward_tables(environment: LinearMdp, t: int) -> np.ndarray:
-    return np.einsum("sad,hd->hsa", environment.features, environment.model(t).theta)
 
 
 def assert_is_the_textbook(
@@ -44,7 +29,7 @@ def assert_is_the_textbook(
 ) -> None:
     agent = ucbvi(SPEC, **parameters)
     most = [SPEC.horizon - h if agent.clip == "tight" else SPEC.horizon for h in range(SPEC.horizon)]
-    history: list[Episode] = []
+    known, history = examples.reward_tables(environment, num_episodes), []
     previous, met = None, False
     for t, one in enumerate(dw.play(agent, environment, num_episodes, seed=3)):
         q, estimates = textbook.q_values(
@@ -55,7 +40,7 @@ def assert_is_the_textbook(
             bonus=agent.bonus,
             shared=agent.steps == "shared",
             ceilings=most,
-            rewards=reward_tables(environment, t) if agent.rewards == "known" else None,
+            rewards=known[t] if agent.rewards == "known" else None,
             previous=previous,
             weight=weight,
         )
@@ -96,11 +81,6 @@ def test_pairs_never_visited_promise_all_that_can_be_had():
         assert (one.plan.q == np.array(most)[:, None, None]).all()
 
 
-@pytest.mark.parametrize("bonus", ["hoeffding", "bernstein"])
-@pytest.mark.parametrize(
-    "parameters",
-    [dict(rate=1.0), dict(length=NUM_EPISODES), dict(length=NUM_EPISODES + 9), dict(period=NUM_EPISODES)],
-)
 def q_once_left(agent: CountingValueIteration, num_episodes: int) -> list[float]:
     """Of a pair that was visited in the first episode only, after each."""
     features = FeatureTable(np.zeros((12, 12)))
@@ -218,7 +198,7 @@ def test_what_makes_no_sense_is_refused(parameters, message):
 
 def test_worlds_that_it_cannot_count_in_are_refused():
     with pytest.raises(ValueError, match="always offer every action"):
-        dw.simulate(ucbvi(BANDIT, scale=1.0), make_bandit(), num_episodes=2, num_runs=1)
+        dw.simulate(ucbvi(BANDIT, scale=1.0), examples.make_bandit(), num_episodes=2, num_runs=1)
     apart = make("random_linear_mdp", DRIFTS["abrupt"])
     with pytest.raises(ValueError, match="which the agent needs"):
         dw.simulate(ucbvi(SPEC, scale=1.0, steps="shared"), apart, num_episodes=2, num_runs=1)

@@ -1,7 +1,5 @@
 """UCRL-VTR and UCRL-VTR+ against their definitions, and what their estimates promise."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from typing import Any
@@ -14,22 +12,16 @@ from driftwise import parts
 from driftwise.algorithms import ucrl_vtr, ucrl_vtr_plus
 from driftwise.base import FeatureTable, Forgetting, Sample, random
 from driftwise.environments import LinearMdp, PlayedEpisode
+from tests import examples
 from tests.examples import BANDIT, DRIFTS, FORGETTINGS, SPEC, STATIONARY, make, make_bandit, plain_values
 from tests.reference import ucrl_vtr as textbook
 
 HORIZON = SPEC.horizon
 
 
-def models(environment: LinearMdp, num_episodes: int) -> tuple[list[np.ndarray], np.ndarray]:
-    """Rewards of each episode, and the kernels of all anchors."""
-    features = environment.features
-    rewards = [np.einsum("sad,hd->hsa", features, environment.model(t).theta) for t in range(num_episodes)]
-    return rewards, np.einsum("sad,jhdx->jhsax", features, environment.mu)
-
-
 def assert_is_the_textbook(environment: LinearMdp, played: list[PlayedEpisode], **options: Any) -> None:
-    rewards, kernels = models(environment, len(played))
-    expected = textbook.plans([one.episode for one in played], rewards, kernels, **options)
+    tables = examples.reward_tables(environment, len(played)), examples.kernel_tables(environment)
+    expected = textbook.plans([one.episode for one in played], *tables, **options)
     for one, plain in zip(played, expected, strict=True):
         for name, value in zip(("weights", "bonus", "q"), plain[:3], strict=True):
             np.testing.assert_allclose(getattr(one.plan, name), value, rtol=0, atol=1e-8)
@@ -72,8 +64,8 @@ def test_ucrl_vtr_plus_equals_its_definition_under_every_forgetting(name, drift)
         ridge=ridge, radius=lambda k, gram: of_values(k), variance_radii=(of_mean, of_squares), weight=weight
     )
     assert_is_the_textbook(environment, played, **definition)
-    rewards, kernels = models(environment, len(played))
-    plain = list(textbook.plans([one.episode for one in played], rewards, kernels, **definition))
+    tables = examples.reward_tables(environment, len(played)), examples.kernel_tables(environment)
+    plain = list(textbook.plans([one.episode for one in played], *tables, **definition))
     variances = np.array([one.variance for one in plain]) * num / HORIZON**2
     assert variances.min() == pytest.approx(1)  # the least
     assert variances.max() > 1.2
@@ -142,7 +134,7 @@ def test_variances_are_off_by_no_more_than_their_doubt():
     """Live, with a share of the radii of theory that leaves doubts below what nobody needs to be told."""
     environment = make("latent_chains", STATIONARY)
     agent = ucrl_vtr_plus.tuned(SPEC, num_kernels=2, beta_scale=0.01)
-    _, kernels = models(environment, 1)
+    kernels = examples.kernel_tables(environment)
     small = 0
     for one in dw.play(agent, environment, 200, seed=1):
         estimate, doubt = agent.variances(one.before, *samples(agent, one))

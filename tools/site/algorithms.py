@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 import numpy as np
 
@@ -97,6 +98,8 @@ def _rows(algorithm: Algorithm, meanings: dict[str, str]) -> Iterator[tuple[str,
 
 def _type(annotation: Any) -> str:
     """Return an annotation as text; `Any` stands for `Numeric`, a number or a grid of numbers."""
+    if get_origin(annotation) in (Union, UnionType):
+        return " | ".join(_type(kind) for kind in get_args(annotation)).replace("NoneType", "None")
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     return re.sub(r"\bAny\b", "Numeric", re.sub(r"\b[a-z_]+\.(?=\w)", "", text))
 

@@ -9,17 +9,10 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from driftwise.base.agent import Agent
+from driftwise.base import Agent, ArgumentError, Spec
 from driftwise.base.plugins import Registry
 from driftwise.base.schema import bind_arguments, build_from_table, format_call, get_group, get_signature
-from driftwise.base.types import Spec
-from driftwise.base.validation import (
-    ArgumentError,
-    overflow_errors,
-    require_count,
-    require_instance,
-    require_number,
-)
+from driftwise.base.validation import overflow_errors, require_count, require_instance, require_number
 from driftwise.theory.bounds import stated_bound
 
 P = ParamSpec("P")
@@ -41,13 +34,22 @@ FAMILIES = {  # the packages below this one, and the problems that their algorit
 _COMMON_ARGUMENTS = r"""Args:
   num_episodes: $K$, episodes of the run, or rounds of a bandit.
   rate: $\eta \in (0, 1]$, often $\gamma$ in papers; 1 never forgets.
+  length: $W$, the newest rounds, episodes or steps that count.
+  period: $E$, rounds or episodes from one restart to the next.
   radius: $\beta \ge 0$.
   ridge: $\lambda > 0$.
   delta: $\delta$, the chance of failure.
   noise_scale: $\sigma \ge 0$.
   norm_bound: $S \ge \|\theta\|$.
   mu_bound: $C_\mu$ of the radius, `LinearMdp.mu_bound`; without it $\sqrt d$.
+  radius_scale: a factor of $\beta_t$.
+  beta_scale: $c$ of the radius, see `driftwise.theory.tuning`.
+  norm: `"sandwich"` as above; `"single"` is the norm of $V_t^{-1}$, never smaller.
   information: `"count"` is $\ell_t$ as above; `"determinant"` is what it bounds, smaller and dearer.
+  clip: of values; `"tight"` clips step h to $[0, H-h+1]$, the others as above.
+  epsilon: $\varepsilon \in [0, 1]$.
+  scale: $c \ge 0$, one in the paper.
+  base: any agent.
 """
 _ARGUMENT = re.compile(r"^  ([\w, ]+): (.*(?:\n    .*)*)", re.MULTILINE)
 _CITED = re.compile(r"^Reference: (.+? \d{4})", re.MULTILINE | re.DOTALL)
@@ -157,8 +159,8 @@ def register(
     it leaves out are described as their group of keywords describes them.
 
     Args:
-      forgetting, exploration, paper, problem: columns of the table. By default the paper is that with
-        which the section `Reference:` begins, and the problem is the family's.
+      forgetting, exploration, paper, problem: columns of the table. By default the paper is that with which
+        the section `Reference:` begins, and the problem is the family's.
       bound: its bound, unless `driftwise.theory.bounds` has one.
       takes_grids: whether every number may be a grid; not where a recipe computes with numbers at once. By
         default only those for an unknown variation do so.

@@ -1,27 +1,12 @@
 """Recipes that come with any forgetting: the keywords that choose one, and their tuning."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, Required, TypedDict, Unpack
 
 from driftwise.base.schema import add_defaults
 from driftwise.base.types import Forgetting, Numeric, Spec
 from driftwise.base.validation import require_choice
-from driftwise.parts import (
-    DirectionalForgetting,
-    ExponentialWeights,
-    NoForgetting,
-    PeriodicRestart,
-    SlidingWindow,
-)
-from driftwise.theory.tuning import (
-    opt_wlsvi_radius,
-    opt_wlsvi_rate,
-    rate_of,
-    restart_period,
-    tabular_memory,
-    tabular_period,
-)
+from driftwise.parts import forgetting as kinds
+from driftwise.theory import tuning
 
 ForgettingKind = Literal["none", "exponential", "window", "restart"]
 
@@ -30,10 +15,8 @@ class AnyForgetting(TypedDict, total=False):
     r"""A forgetting by at most one of four keywords; without any, nothing is forgotten.
 
     Args:
-      rate: $\eta \in (0, 1]$ of exponential weights $\eta^{t-1-\tau}$, as in `opt_wlsvi`. At most one
-        of `rate`, `length`, `period`, `directional` may be given; without any, nothing is forgotten.
-      length: $W$, the newest episodes that count, as in `sw_lsvi_ucb`.
-      period: $E$, episodes between restarts, as in `lsvi_ucb_restart`.
+      rate: $\eta \in (0, 1]$ of exponential weights $\eta^{t-1-\tau}$, as in `opt_wlsvi`. At most one of
+        `rate`, `length`, `period`, `directional` may be given; without any, nothing is forgotten.
       directional: $\eta$ of `DirectionalForgetting`, which no theory tunes.
     """
 
@@ -45,27 +28,28 @@ class AnyForgetting(TypedDict, total=False):
 
 def choose_forgetting(**forgetting: Unpack[AnyForgetting]) -> Forgetting:
     """The forgetting that one of the keywords chooses; without any, none."""
-    makers = {
-        "rate": ExponentialWeights,
-        "length": SlidingWindow,
-        "period": PeriodicRestart,
-        "directional": DirectionalForgetting,
-    }
+    makers = {"rate": kinds.ExponentialWeights, "length": kinds.SlidingWindow}
+    makers |= {"period": kinds.PeriodicRestart, "directional": kinds.DirectionalForgetting}
     chosen = {name: value for name, value in forgetting.items() if value is not None}
     if len(chosen) > 1:
         listed = " and ".join(f"{name} = {value!r}" for name, value in chosen.items())
         raise ValueError(f"only one of rate, length, period and directional may be given, got {listed}")
-    return next((makers[name](value) for name, value in chosen.items()), NoForgetting())
+    return next((makers[name](value) for name, value in chosen.items()), kinds.NoForgetting())
 
 
 class LinearRun(TypedDict, total=False):
-    """A run in a linear MDP, and how to tune to it."""
-
     num_episodes: Required[int]
     variation: Required[float]
     delta: Annotated[float, 0.05]
     beta_scale: Annotated[float, 1.0]
     forgetting: Annotated[ForgettingKind, "exponential"]
+
+
+class ForgettingRun(TypedDict, total=False):
+    variation: Annotated[float, 0.0]
+    forgetting: Annotated[ForgettingKind, "none"]
+    delta: Annotated[float, 0.05]
+    beta_scale: Annotated[float, 1.0]
 
 
 def radius_and_memory(
@@ -75,48 +59,30 @@ def radius_and_memory(
     options = add_defaults(LinearRun, run)
     forgetting, variation = options.pop("forgetting"), options.pop("variation")
     memory = linear_keyword(spec, forgetting, num_episodes=run["num_episodes"], variation=variation)
-    rate = memory.get("rate", 1.0)
-    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, mu_bound=mu_bound)
-    return opt_wlsvi_radius(**sizes, rate=rate, **options), memory
+    options |= dict(rate=memory.get("rate", 1.0), mu_bound=mu_bound)
+    return tuning.opt_wlsvi_radius(dim=spec.dim, horizon=spec.horizon, **options), memory
 
 
-def linear_keyword(
-    spec: Spec, forgetting: ForgettingKind, *, num_episodes: int, variation: float
-) -> dict[str, Any]:
+def linear_keyword(spec: Spec, forgetting: ForgettingKind, **run: Any) -> dict[str, Any]:
     """The keyword of a forgetting with OPT-WLSVI's rate, or with LSVI-UCB-Restart's period as its length."""
-    run: dict[str, Any] = dict(
-        dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes, variation=variation
-    )
-    return _keyword(forgetting, rate=opt_wlsvi_rate(**run), period=restart_period(**run))
+    run |= dict(dim=spec.dim, horizon=spec.horizon)
+    return _keyword(forgetting, tuning.opt_wlsvi_rate(**run), tuning.restart_period(**run))
 
 
-def mixture_keyword(
-    spec: Spec, forgetting: ForgettingKind, *, num_kernels: int, num_episodes: int, variation: float
-) -> dict[str, Any]:
+def mixture_keyword(spec: Spec, forgetting: ForgettingKind, num_kernels: int, **run: Any) -> dict[str, Any]:
     r"""The keyword of a forgetting for a mixture: $\log(1/\eta) = \sqrt{P/(JHK)}$, or as many episodes."""
-    run: dict[str, Any] = dict(horizon=spec.horizon, num_episodes=num_episodes, variation=variation)
-    return _keyword(
-        forgetting,
-        rate=opt_wlsvi_rate(dim=num_kernels, **run, tuning="horizon_aware"),
-        period=restart_period(dim=num_kernels * spec.horizon, **run),
-    )
+    run |= dict(horizon=spec.horizon)
+    rate = tuning.opt_wlsvi_rate(dim=num_kernels, **run, tuning="horizon_aware")
+    return _keyword(forgetting, rate, tuning.restart_period(dim=num_kernels * spec.horizon, **run))
 
 
-def tabular_keyword(
-    spec: Spec, forgetting: ForgettingKind, *, num_episodes: int, variation: float, power: float
-) -> dict[str, Any]:
+def tabular_keyword(spec: Spec, forgetting: ForgettingKind, **run: Any) -> dict[str, Any]:
     """The keyword of a window, an epoch or weights that remember as long as `tabular_memory` says."""
-    run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation, power=power)
-    return _keyword(
-        forgetting, rate=rate_of(1 / tabular_memory(spec, **run)), period=tabular_period(spec, **run)
-    )
+    rate = tuning.rate_of(1 / tuning.tabular_memory(spec, **run))
+    return _keyword(forgetting, rate, tuning.tabular_period(spec, **run))
 
 
-def _keyword(forgetting: ForgettingKind, *, rate: float, period: int) -> dict[str, Any]:
-    keywords = {
-        "none": {},
-        "exponential": {"rate": rate},
-        "window": {"length": period},
-        "restart": {"period": period},
-    }
+def _keyword(forgetting: ForgettingKind, rate: float, period: int) -> dict[str, Any]:
+    keywords = {"none": {}, "exponential": {"rate": rate}}
+    keywords |= {"window": {"length": period}, "restart": {"period": period}}
     return keywords[require_choice("forgetting", forgetting, list(keywords))]

@@ -33,10 +33,9 @@ def least_squares(
       forgetting: $\omega$, one of `driftwise.forgetting` or one of your own.
       exploration: one of `driftwise.exploration` or one of your own.
       clip: of values, as in `LeastSquares`; `"none"` for bandits whose means may be above one.
-    When to use: you combine a forgetting and an exploration of your own; every least-squares recipe is a
-    case of it.
-    When not: a named recipe has the pair you want. That one comes with its radius, its tuning and its
-    paper.
+    When to use: you combine a forgetting and an exploration of your own; every least-squares recipe is a case
+    of it.
+    When not: a named recipe has the pair you want. That one comes with its radius, its tuning and its paper.
     """
     return LeastSquares(spec, forgetting, exploration, ridge, clip)
 

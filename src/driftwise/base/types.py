@@ -188,6 +188,12 @@ class Moments(NamedTuple):
     noise: Any = None  # sums of squared errors, where the noise is learnt
 
 
+def next_step(rows: Array) -> Array:
+    """Rows `[H, ...]` of the step after each, 0 after the last."""
+    xp = rows.__array_namespace__()
+    return xp.concat([rows[1:], xp.zeros_like(rows[:1])])
+
+
 def successor_values(values: Array, successors: Array) -> Array:
     """Values `[H, S]` of step h+1 at the state that followed step h, 0 after the last: `[H]`."""
     xp = values.__array_namespace__()
@@ -229,8 +235,7 @@ class Plan(NamedTuple):
     @property
     def next_values(self) -> Array:
         """`V_{h+1}` of each step h, 0 after the last: `[H, S]`."""
-        xp = self.values.__array_namespace__()
-        return xp.concat([self.values[1:], xp.zeros_like(self.values[:1])])
+        return next_step(self.values)
 
     def successor_values(self, successors: Array) -> Array:
         """`V_{h+1}` at the state that followed step h, 0 after the last: `[H]`."""

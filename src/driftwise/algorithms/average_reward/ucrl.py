@@ -1,35 +1,133 @@
-"""UCRL2, and its variants that forget: SW-UCRL, SWUCRL2-CW and variation-aware UCRL."""
-
-from __future__ import annotations
+"""UCRL2 and its variants that forget: optimism about the gain in problems without episodes."""
 
 import itertools
 import math
-from typing import Annotated, Any, Literal, TypedDict, Unpack
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.average_reward.optimistic_gain import OptimisticGain
+from driftwise.base import Agent, ArgumentError, Continuing, Forgetting, Variation, member, number
+from driftwise.base.arrays import namespace, where_tree
+from driftwise.base.part import count, part
 from driftwise.base.schema import add_defaults
-from driftwise.base.types import Forgetting, Numeric, Spec, Variation
-from driftwise.base.validation import (
-    ArgumentError,
-    require_choice,
-    require_count,
-    require_instance,
-    require_number,
-    require_numeric,
-)
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Spec
+from driftwise.base.validation import require_choice, require_instance, require_number, require_numeric
 from driftwise.parts import CountRadius, NoForgetting, Phases, RestartAt, SlidingWindow
-from driftwise.parts.extended_value_iteration import MAX_ITERATIONS
+from driftwise.parts.extended_value_iteration import MAX_ITERATIONS, extended_value_iteration
+from driftwise.parts.policies import greedy_policy
+from driftwise.parts.regression import empty_counts, visited, visits
 from driftwise.theory.tuning import growing_phases
 
 
+class Epoch(NamedTuple):
+    """A stretch of time with one policy."""
+
+    q: Array  # [S, A]
+    bonus: Array  # [S, A] what is added to the mean rewards
+    policy: Array  # [S, A], of zeros and ones
+    values: Array  # [S] relative values in the best plausible MDP
+    gain: Array  # of which the gain is at most this
+    known: Array  # [S, A] samples at its start
+    visits: Array  # [S, A] steps since
+
+
+class GainState(NamedTuple):
+    """Counts, the epoch of the coming step, and a look at that of the last one."""
+
+    moments: Moments  # gram [1, S, A, 1, 1], cross [1, S, A, 1, 1+S]
+    epoch: Epoch
+    age: Array  # steps since everything was last forgotten
+    began: Array  # 1 if an epoch began with the last step, else 0
+    span: Array  # of the relative values that the last step acted on
+
+
+@part
+class OptimisticGain(Agent):
+    r"""Act on the best of all MDPs that the samples allow, until some pair was seen as often as before.
+
+    The agent of `ucrl2`, with the samples that are not forgotten and rewards `min(1, r̂ + radius)`. An epoch
+    is also over when everything was forgotten and, if there is a `period`, after every so many steps.
+
+    A pair without samples may pay 1 and lead anywhere, as the published radii have it. Ties go to the first
+    action. A plan's `values` are an upper bound of the gain in the best of those MDPs, the same for all
+    states.
+    """
+
+    spec: Spec = member(Spec)
+    forgetting: Forgetting = member(Forgetting)
+    reward_radius: CountRadius = member(CountRadius)
+    transition_radius: CountRadius = member(CountRadius)
+    period: Numeric = number(at_least=0, integer=True, default=0)
+    max_iterations: int = count(default=MAX_ITERATIONS)
+
+    @property
+    def needs(self) -> tuple[type, ...]:
+        return (Continuing,)
+
+    def __post_init__(self) -> None:
+        if self.spec.horizon != 1:
+            raise ArgumentError("spec", "have horizon 1, that of problems without episodes", self.spec)
+
+    def init(self, features: FeatureTable) -> GainState:
+        xp, dtype = namespace(features.values), features.values.dtype
+        moments = empty_counts(self.spec, self.forgetting, features)
+        age, nothing = xp.zeros_like(moments.tick), xp.zeros((), dtype=dtype)
+        return GainState(moments, self._begun(moments, age, xp.asarray(True)), age, nothing, nothing)
+
+    def plan(self, state: GainState, features: FeatureTable, key: Key) -> Plan:
+        xp, epoch = namespace(state.epoch.q), state.epoch
+        weights = xp.zeros((1, self.spec.dim), dtype=epoch.q.dtype)
+        values = xp.zeros_like(epoch.values) + epoch.gain
+        return Plan(weights, epoch.bonus[None], epoch.q[None], epoch.policy[None], values[None])
+
+    def _begun(self, moments: Moments, age: Array, wanted: Array) -> Epoch:
+        """The epoch that starts after so many samples; of no meaning unless it is `wanted`."""
+        counts, cross = moments.gram[0, :, :, 0, 0], moments.cross[0, :, :, 0, :]
+        xp, num_states = namespace(counts), self.spec.num_states
+        at_least_one = xp.maximum(counts, xp.ones_like(counts))
+        mean, kernel = cross[..., 0] / at_least_one, cross[..., 1:] / at_least_one[..., None]
+        unseen, times = counts == 0, (age, moments.tick)
+        optimistic = xp.clip(mean + self.reward_radius.at(counts, *times), None, 1)
+        reward = xp.where(unseen, xp.ones_like(mean), optimistic)
+        kernel = xp.where(unseen[..., None], xp.ones_like(kernel) / num_states, kernel)
+        distance = xp.where(unseen, 2 * xp.ones_like(mean), self.transition_radius.at(counts, *times))
+        tolerance = 1 / xp.sqrt(xp.astype(age + 1, counts.dtype))
+        stop: dict[str, Any] = dict(tolerance=tolerance, max_iterations=self.max_iterations)
+        best = extended_value_iteration(reward, kernel, distance, active=wanted, **stop)
+        first = xp.argmax(greedy_policy(best.q), axis=-1)
+        policy = xp.astype(first[:, None] == xp.arange(self.spec.num_actions), counts.dtype)
+        none = xp.zeros_like(counts)
+        return Epoch(best.q, reward - mean, policy, best.values, best.high, counts, none)
+
+    def update(self, state: GainState, features: FeatureTable, plan: Plan, episode: Episode) -> GainState:
+        xp, epoch = namespace(state.epoch.q), state.epoch
+        moments = self.forgetting.update(state.moments, visits(self.spec, episode))
+        epoch = epoch._replace(visits=epoch.visits + visited(self.spec, episode)[0])
+        forgotten = xp.all(moments.gram == 0)
+        age = xp.where(forgotten, xp.zeros_like(state.age), state.age + 1)
+        here = episode.successors[0]
+        doubled = xp.any(epoch.visits[here] >= xp.maximum(epoch.known[here], xp.ones_like(epoch.known[here])))
+        period = xp.asarray(self.period)
+        due = (period > 0) & (age % xp.where(period > 0, period, 1) == 0)
+        over = forgotten | due | doubled
+        return GainState(
+            moments,
+            where_tree(over, self._begun(moments, age, over), epoch),
+            age,
+            began=xp.astype(xp.sum(epoch.visits) == 1, epoch.q.dtype),
+            span=xp.max(epoch.values) - xp.min(epoch.values),
+        )
+
+    def diagnostics(self, state: GainState) -> dict[str, Array]:
+        """Whether an epoch began, and the span of the relative values it acted on."""
+        return {"epochs": state.began, "span": state.span}
+
+
 class Optimism(TypedDict, total=False):
-    r"""The chance that the radii fail, their scale, and a cap of value iteration.
+    r"""Options of the radii and of value iteration.
 
     Args:
-      delta: $\delta \in (0, 1]$, the probability that the bound fails.
       scale: a factor of both radii, not of a widening; 1 is theory's, far smaller ones do better.
       max_iterations: of value iteration in an epoch, after which its policy is taken as it is.
     """
@@ -58,14 +156,10 @@ def ucrl2(spec: Spec, **optimism: Unpack[Optimism]) -> OptimisticGain:
 
 
 def _with_ucrl2_radii(spec: Spec, forgetting: Forgetting, **optimism: Unpack[Optimism]) -> OptimisticGain:
-    sizes, (delta, scale, most) = (spec.num_states, spec.num_actions), _checked(**optimism)
-    return OptimisticGain(
-        spec,
-        forgetting,
-        CountRadius(3.5 * np.log(2 * sizes[0] * sizes[1] / delta), 3.5, scale),
-        CountRadius(14 * sizes[0] * np.log(2 * sizes[1] / delta), 14 * sizes[0], scale),
-        max_iterations=most,
-    )
+    size, (delta, scale, most) = spec.num_states, _checked(**optimism)
+    rewards = CountRadius(3.5 * np.log(2 * size * spec.num_actions / delta), 3.5, scale)
+    transitions = CountRadius(14 * size * np.log(2 * spec.num_actions / delta), 14 * size, scale)
+    return OptimisticGain(spec, forgetting, rewards, transitions, max_iterations=most)
 
 
 def _checked(**optimism: Unpack[Optimism]) -> tuple[np.ndarray, Numeric, int]:
@@ -98,8 +192,6 @@ def tune_sw_ucrl(
 def sw_ucrl(spec: Spec, *, length: Numeric, **optimism: Unpack[Optimism]) -> OptimisticGain:
     r"""UCRL2 whose samples are those of the last W steps before the epoch.
 
-    Args:
-      length: $W$, steps in the window.
     When to use: the problem has no episodes, and you know roughly how many steps it stays the same.
     When not: rewards or transitions move in every step; `swucrl2_cw` has a bound for that.
     Reference: Gajane, Ortner & Auer 2018, Algorithm 1 [likely: the radii, which are those of UCRL2].
@@ -137,27 +229,20 @@ def swucrl2_cw(
     most $2/\eta$ whatever mixture of MDPs the window holds.
 
     Args:
-      length: $W$, steps in the window.
       widening: $\eta \ge 0$; with 0 the balls are those of the samples alone.
       num_episodes: $T$, the number of steps.
-    When to use: the problem has no episodes and its transitions move slowly, so that a window mixes
-    several of them.
+    When to use: the problem has no episodes, and its transitions move slowly.
     When not: it is the rewards alone that move; widening then only makes the agent explore more.
     Reference: Cheung, Simchi-Levi & Zhu 2020, Algorithm 1 and Theorem 1.
     Deviations from the paper: those of `ucrl2`; epochs end when W, 2W, … steps were played, where the printed
     loop could not go on. A tuned window is never longer than the run.
     """
-    num_episodes = require_count("num_episodes", num_episodes)
+    num_episodes = require_number("num_episodes", num_episodes, at_least=1, integer=True)
     delta, scale, most = _checked(**optimism)
     logarithm = np.log(spec.num_states * spec.num_actions * num_episodes / delta)
-    return OptimisticGain(
-        spec,
-        SlidingWindow(length),
-        CountRadius(8 * logarithm, scale=scale),
-        CountRadius(8 * spec.num_states * logarithm, scale=scale, widening=widening),
-        period=length,
-        max_iterations=most,
-    )
+    rewards = CountRadius(8 * logarithm, scale=scale)
+    transitions = CountRadius(8 * spec.num_states * logarithm, scale=scale, widening=widening)
+    return OptimisticGain(spec, SlidingWindow(length), rewards, transitions, length, most)
 
 
 def tune_variation_ucrl(
@@ -210,10 +295,10 @@ def variation_ucrl(
 ) -> OptimisticGain:
     r"""UCRL2 that restarts at given steps, with radii widened by the variation since.
 
-    In step t of a phase, with N(s,a) samples in the phase, rewards lie within
-    $V_r + \sqrt{8\log(8SAt^3/\delta_\tau)/\max(1,N)}$ of their means and transitions within an L1 distance of
-    $V_p + \sqrt{8S\log(8SAt^3/\delta_\tau)/\max(1,N)}$, with $\delta_\tau = \delta/(2\tau^2)$ for a phase
-    that starts in step $\tau$ of the run.
+    In step t of a phase, with N(s,a) samples in the phase, rewards lie within $V_r +
+    \sqrt{8\log(8SAt^3/\delta_\tau)/\max(1,N)}$ of their means and transitions within an L1 distance of $V_p +
+    \sqrt{8S\log(8SAt^3/\delta_\tau)/\max(1,N)}$, with $\delta_\tau = \delta/(2\tau^2)$ for a phase that
+    starts in step $\tau$ of the run.
 
     Args:
       restarts: steps, from 0, before which everything is forgotten.
@@ -222,9 +307,8 @@ def variation_ucrl(
       transition_widening: $V_p \ge 0$, that of transitions.
 
     The paper's phases have $\lceil i^2/(V_r + DV_p)^2\rceil$ steps, $i = 1, 2, \dots$, for regret of at most
-    $74DS(V_r + DV_p)^{1/3}T^{2/3}\sqrt{A\log(16S^2AT^5/\delta)}$. Those of `tuned` are ours, for
-    $V = V_r + V_p$, unless told otherwise: a phase of θ steps loses $DS\sqrt{A\theta}$, and $\theta D$ times
-    its own variation at most; both sum to the order $DS\sqrt A\,V^{1/3}T^{2/3}$, up to $D^{1/3}$ times less.
+    $74DS(V_r + DV_p)^{1/3}T^{2/3}\sqrt{A\log(16S^2AT^5/\delta)}$. Those of `tuned` are ours, for $V = V_r +
+    V_p$, with regret of the order $DS\sqrt A\,V^{1/3}T^{2/3}$, up to $D^{1/3}$ times less.
 
     When to use: the problem has no episodes, and you know how much it varies in all.
     When not: the variation is unknown. Phases and radii are made from it.
@@ -236,10 +320,11 @@ def variation_ucrl(
     num_states, (delta, scale, most) = spec.num_states, _checked(**optimism)
     logarithm = np.log(16 * num_states * spec.num_actions / delta)
     radii = []
-    for name, widening, size in (
+    widenings = (
         ("reward_widening", reward_widening, 1),
         ("transition_widening", transition_widening, num_states),
-    ):
+    )
+    for name, widening, size in widenings:
         if not isinstance(widening, Phases):
             widening = require_numeric(name, widening, at_least=0)
         elif widening.starts != tuple(restarts):

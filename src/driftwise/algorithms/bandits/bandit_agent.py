@@ -1,7 +1,5 @@
 """The agent that recipes for bandits share, the keywords of its radius, and their tunings."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 import numpy as np
@@ -10,15 +8,8 @@ from driftwise.base.schema import add_defaults
 from driftwise.base.types import Forgetting, Numeric, Radius, Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_numeric
 from driftwise.parts import Caution, ConfidenceRadius, Exploration, LeastSquares, Ucb
-from driftwise.theory.bandit_tuning import (
-    TUNINGS,
-    BanditRun,
-    RidgeRule,
-    Tuning,
-    bandit_rate,
-    bandit_ridge,
-    bandit_window,
-)
+from driftwise.theory import bandit_tuning
+from driftwise.theory.bandit_tuning import TUNINGS, BanditRun, RidgeRule, Tuning
 
 Information = Literal["count", "determinant"]
 BonusNorm = Literal["sandwich", "single"]
@@ -40,10 +31,6 @@ class SpreadConfidence(Confidence, total=False):
       noise_scale: $\sigma \ge 0$; needed unless `radius` is given.
       radius: $\beta \ge 0$, or a part of `driftwise.parts.radii`, instead of $\beta_t$; then the other
         arguments of $\beta_t$ have no effect.
-      norm_bound: $S \ge \|\theta\|$.
-      delta: $\delta$, the chance of failure.
-      radius_scale: a factor of $\beta_t$.
-      ridge: $\lambda > 0$.
       num_episodes: rounds of the run: $\delta' = \delta/K$; without it $\delta' = \delta/(2t(1+\ln t)^2)$.
       confidence: `"published"` is the paper's $\delta' = \delta$, which does not cover all rounds at once.
     """
@@ -97,9 +84,8 @@ def confidence_radius(
 ) -> Numeric | Radius:
     """The `radius` that the user gave, else that of a confidence ellipsoid.
 
-    δ is spread over the rounds, or over the epochs of `memory` rounds, of a known run, or over all there may
-    be; a number of `shares` says how many there are. As published it is not spread, and the radius counts
-    `memory` samples from the start. `widening` is for corrupted rewards.
+    δ is spread over rounds, or epochs of `memory` rounds: over `shares` of them, those of a known run, or all
+    there may be. As published it is not spread, and the radius counts `memory` samples from the start.
     """
     options = add_defaults(SpreadConfidence, confidence)
     scale = require_numeric("radius_scale", options["radius_scale"], at_least=0)
@@ -115,17 +101,9 @@ def confidence_radius(
         raise ArgumentError("noise_scale", "be a number of at least 0 where no radius is given", None)
     if published:
         information, shares = "count", 1
-    return ConfidenceRadius(
-        noise_scale=options["noise_scale"],
-        norm_bound=options["norm_bound"],
-        delta=options["delta"],
-        information=information,
-        spread=spread,
-        shares=0 if shares is None else shares,
-        samples=memory if published else 0,
-        scale=scale,
-        widening=widening,
-    )
+    known = {name: options[name] for name in ("noise_scale", "norm_bound", "delta")}
+    known |= dict(information=information, spread=spread, shares=0 if shares is None else shares)
+    return ConfidenceRadius(**known, samples=memory if published else 0, scale=scale, widening=widening)
 
 
 def tune_ridge(
@@ -133,7 +111,7 @@ def tune_ridge(
 ) -> dict[str, Any]:
     """`λ = 1` or `λ = d`. Nothing is forgotten: no use is made of the run and its `tuning`."""
     require_choice("tuning", tuning, TUNINGS)
-    return dict(ridge=bandit_ridge(dim=spec.dim, ridge=ridge))
+    return dict(ridge=bandit_tuning.bandit_ridge(dim=spec.dim, ridge=ridge))
 
 
 def tune_memory(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
@@ -141,12 +119,12 @@ def tune_memory(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
 
     A published tuning comes with the published radius.
     """
-    window = bandit_window(dim=spec.dim, **run)
+    window = bandit_tuning.bandit_window(dim=spec.dim, **run)
     return dict(
-        rate=bandit_rate(dim=spec.dim, **run),
+        rate=bandit_tuning.bandit_rate(dim=spec.dim, **run),
         length=window,
         period=window,
-        ridge=bandit_ridge(dim=spec.dim, ridge=add_defaults(BanditRun, run)["ridge"]),
+        ridge=bandit_tuning.bandit_ridge(dim=spec.dim, ridge=add_defaults(BanditRun, run)["ridge"]),
         num_episodes=run["num_episodes"],
         confidence="published" if run.get("tuning") == "published" else "uniform",
     )

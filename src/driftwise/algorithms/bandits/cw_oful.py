@@ -1,27 +1,17 @@
 """CW-OFUL and its variants that forget: optimism where rewards may be corrupted."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Unpack
 
 import numpy as np
 
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.bandits.bandit_agent import (
-    BonusNorm,
-    Confidence,
-    Information,
-    SpreadConfidence,
-    bandit_agent,
-    confidence_radius,
-    ucb_agent,
-)
-from driftwise.algorithms.bandits.d_lin_ucb import tune_weight_ucb
+from driftwise.algorithms.bandits import bandit_agent as bandit
+from driftwise.algorithms.bandits.bandit_agent import BonusNorm, Confidence, Information, SpreadConfidence
+from driftwise.algorithms.bandits.lin_ucb import WeightUcbRun, tune_weight_ucb
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import ArgumentError, require_number, require_numeric
 from driftwise.parts import Caution, CautiousUcb, ExponentialWeights, LeastSquares, NoForgetting
-from driftwise.theory.bandit_tuning import RidgeRule, Tuning
 
 _LEAST = 1e-12  # corruption below which no sample is weighed down
 
@@ -35,7 +25,7 @@ def _caution(
     ridge: Numeric = 1.0,
     **_: Any,
 ) -> Caution:
-    """Caution with the α that was given, or with (σ√d + √λS)/C."""
+    """Caution with the α that was given, or with `(σ√d + √λS)/C`."""
     if alpha is not None:
         return Caution(alpha)
     if noise_scale is None:
@@ -93,27 +83,19 @@ def cw_oful(
     amount = require_numeric("corruption", corruption, at_least=0)
     caution = _caution(spec, alpha, amount, **confidence)
     radius: Any = dict(spread="epochs", shares=1, information=information)
-    widening = np.multiply(caution.alpha, amount)
-    return ucb_agent(spec, NoForgetting(), "single", caution, widening=widening, **radius, **confidence)
+    radius |= dict(widening=np.multiply(caution.alpha, amount))
+    return bandit.ucb_agent(spec, NoForgetting(), "single", caution, **radius, **confidence)
 
 
 def tune_robust_weight_ucb(
-    spec: Spec,
-    *,
-    num_episodes: int,
-    variation: float,
-    corruption: float | None = None,
-    tuning: Tuning = "corrected",
-    ridge: RidgeRule | float = "dim",
+    spec: Spec, *, corruption: float | None = None, **run: Unpack[WeightUcbRun]
 ) -> dict[str, Any]:
     """Rate, `λ` and radius of `weight_ucb`. A corruption that is not known is taken to be √m.
 
     m is the number of rounds that corruption is remembered for, `1/(1−√η)`, at most K.
     """
-    numbers = tune_weight_ucb(
-        spec, num_episodes=num_episodes, variation=variation, tuning=tuning, ridge=ridge
-    )
-    remembered = 1 / max(1 - math.sqrt(numbers["rate"]), 1 / num_episodes)
+    numbers = tune_weight_ucb(spec, **run)
+    remembered = 1 / max(1 - math.sqrt(numbers["rate"]), 1 / run["num_episodes"])
     return numbers | dict(corruption=math.sqrt(remembered) if corruption is None else corruption)
 
 
@@ -147,8 +129,8 @@ def robust_weight_ucb(
       \alpha\eta^{-1/2}\tilde C\sqrt{x^\top V_t^{-1} x}.$$
 
     Args:
-      corruption: $\tilde C \ge \sum_{\tau<t} \eta^{(t-1-\tau)/2} |c_\tau|$ in every round $t$, say
-        $\bar c/(1-\sqrt\eta)$ if no reward is changed by more than $\bar c$; 0 is `weight_ucb`.
+      corruption: $\tilde C \ge \sum_{\tau<t} \eta^{(t-1-\tau)/2} |c_\tau|$ in every round $t$, say $\bar
+        c/(1-\sqrt\eta)$ if no reward is changed by more than $\bar c$; 0 is `weight_ucb`.
       alpha: $\alpha > 0$; $(\sigma\sqrt d + \sqrt\lambda S)\sqrt\eta/\tilde C$ unless given.
       norm: `"single"` is the norm of $V_t^{-1}$ for all; `"sandwich"` as above, never larger.
       radius: instead of $\beta_t$: with `"single"` for noise and corruption, with `"sandwich"` for noise
@@ -163,7 +145,7 @@ def robust_weight_ucb(
     caution = _caution(spec, alpha, amount, **confidence)
     widening = np.multiply(caution.alpha, amount)
     if norm != "sandwich":
-        return ucb_agent(spec, forgetting, norm, caution, widening=widening, **confidence)
+        return bandit.ucb_agent(spec, forgetting, norm, caution, widening=widening, **confidence)
     scaled = np.multiply(confidence.get("radius_scale", 1.0), widening)
-    exploration = CautiousUcb(confidence_radius(**confidence), scaled)  # of noise and of corruption
-    return bandit_agent(spec, forgetting, exploration, confidence.get("ridge", 1.0), caution)
+    exploration = CautiousUcb(bandit.confidence_radius(**confidence), scaled)  # of noise and of corruption
+    return bandit.bandit_agent(spec, forgetting, exploration, confidence.get("ridge", 1.0), caution)

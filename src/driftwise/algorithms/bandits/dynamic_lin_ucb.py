@@ -1,34 +1,16 @@
 """dLinUCB: a pool of LinUCB models under a master that detects when they have become wrong."""
 
-from __future__ import annotations
-
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.bandits.bandit_agent import (
-    bandit_agent,
-    confidence_radius,
-    require_bandit,
-    tune_ridge,
-)
-from driftwise.base.agent import Wrapper
+from driftwise.algorithms.bandits import bandit_agent as bandit
+from driftwise.base import Key, Plan, Radius, Sample, Spec, Wrapper
 from driftwise.base.arrays import expand_like, map_tree, namespace, spd_inverse, write_at
 from driftwise.base.part import MAX_BITS, count, member, number, part
-from driftwise.base.types import (
-    Array,
-    Episode,
-    FeatureTable,
-    Key,
-    Moments,
-    Numeric,
-    Plan,
-    Radius,
-    Sample,
-    Spec,
-)
+from driftwise.base.types import Array, Episode, FeatureTable, Moments, Numeric
 from driftwise.base.validation import require_instance, require_numeric
 from driftwise.parts import LeastSquares, NoForgetting, Ucb
 from driftwise.parts.policies import greedy_policy
@@ -71,7 +53,7 @@ class ModelPool(Wrapper):
     def __post_init__(self) -> None:
         require_instance("base.forgetting", self.base.forgetting, NoForgetting)
         require_instance("base.exploration", self.base.exploration, Ucb)
-        require_bandit(self.spec)
+        bandit.require_bandit(self.spec)
         longest = max(int(np.max(self.window)), self.longest_window)
         object.__setattr__(self, "longest_window", 1 << (longest - 1).bit_length())
 
@@ -84,11 +66,9 @@ class ModelPool(Wrapper):
         xp = namespace(features.values)
         empty = self.base.init(features)
         counts = xp.zeros(self.capacity, dtype=empty.tick.dtype)
-        models = map_tree(
-            lambda leaf: xp.zeros((self.capacity, *leaf.shape[1:]), dtype=leaf.dtype) + leaf, empty
-        )
+        slots = xp.zeros(self.capacity, dtype=empty.gram.dtype)
         return PoolState(
-            models=models,
+            models=map_tree(lambda leaf: xp.astype(expand_like(slots, leaf), leaf.dtype) + leaf, empty),
             alive=xp.arange(self.capacity) == 0,
             created=counts,
             num_wrong=counts,
@@ -164,7 +144,7 @@ def _oldest_best(score: Array, created: Array) -> Array:
     return xp.argmin(xp.where(greedy_policy(score) > 0, created, xp.iinfo(created.dtype).max))
 
 
-@tuned_by(tune_ridge, "ridge")
+@tuned_by(bandit.tune_ridge, "ridge")
 @register(
     "change detection, a pool of models", "UCB", bound="Γ S^(1/2) log S, Γ stretches of at most S rounds"
 )
@@ -190,13 +170,12 @@ def dynamic_lin_ucb(
       \varepsilon = \sqrt2\,\sigma\,\mathrm{erf}^{-1}(1-\delta_1);$$
     it learns from the round if it was not. With $n_m$ the smaller of $\tau$ and its age,
     $$\hat e_m = \frac1{n_m}\sum_{i > t-n_m} e_i(m), \qquad d_m = \sqrt{\frac{\ln(1/\delta_2)}{2n_m}}.$$
-    The model with the least $\hat e_m - \sqrt{\ln\tau}\,d_m$ pulls the arm of largest
-    $x^\top\hat\theta_m + B_m(x)$. After the round, models with $\hat e_m \ge \delta_1 + d_m$ are discarded,
-    and if none has $\hat e_m < \tilde\delta_1 + d_m$, an empty one is added.
+    The model with the least $\hat e_m - \sqrt{\ln\tau}\,d_m$ pulls the arm of largest $x^\top\hat\theta_m +
+    B_m(x)$. After the round, models with $\hat e_m \ge \delta_1 + d_m$ are discarded, and if none has $\hat
+    e_m < \tilde\delta_1 + d_m$, an empty one is added.
 
     Args:
       radius: $\beta \ge 0$ instead of $\beta_m$, the radius of `lin_ucb` for the samples the model took.
-      radius_scale: a factor of $\beta_m$.
       delta: $\delta_1 \in (0, 1]$, the share of wrong predictions that a correct model may have.
       window: $\tau$, rounds in which a model is judged.
       admit_share: $\tilde\delta_1/\delta_1 \in [0, 1]$. The larger it is, the rarer are new models; at 1 the
@@ -214,8 +193,8 @@ def dynamic_lin_ucb(
     oldest, ties between arms are broken at random.
     """
     known: Any = dict(noise_scale=noise_scale, norm_bound=norm_bound, delta=delta, radius_scale=radius_scale)
-    beta = confidence_radius(spread="epochs", shares=1, radius=radius, **known)
-    base = bandit_agent(spec, NoForgetting(), Ucb(beta, "single"), ridge)
+    known |= dict(spread="epochs", shares=1, radius=radius, ridge=ridge)
+    base = bandit.ucb_agent(spec, NoForgetting(), "single", **known)
     sigma = np.asarray(require_numeric("noise_scale", noise_scale, at_least=0))
     tail = np.asarray(require_numeric("delta", delta, above=0, at_most=1)) / 2
     margin = sigma * np.abs(np.vectorize(NormalDist().inv_cdf)(tail))  # √2 σ erf⁻¹(1−δ) = σ |Φ⁻¹(δ/2)|

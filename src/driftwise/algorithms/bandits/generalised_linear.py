@@ -1,7 +1,5 @@
 """Optimism for clicks and counts: by weighted likelihood, and by mirror descent at a constant cost."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Literal, Unpack
 
@@ -12,18 +10,10 @@ from driftwise.algorithms.bandits.bandit_agent import SpreadConfidence, confiden
 from driftwise.base.schema import add_defaults
 from driftwise.base.types import Numeric, Radius, Spec
 from driftwise.base.validation import ArgumentError, require_number, require_numeric
-from driftwise.parts import (
-    ExponentialWeights,
-    Logistic,
-    MirrorDescent,
-    MirrorDescentRadius,
-    SelfConcordantRadius,
-    Ucb,
-    WeightedLikelihood,
-    link_from_name,
-)
-from driftwise.parts.links import LinkName
+from driftwise.parts import ExponentialWeights, MirrorDescent, Ucb, WeightedLikelihood
+from driftwise.parts.links import LinkName, Logistic, link_from_name
 from driftwise.parts.mirror_descent import least_ridge
+from driftwise.parts.radii import MirrorDescentRadius, SelfConcordantRadius
 from driftwise.theory.bandit_tuning import glb_weight_ucb_rate, sc_d_glucb_rate, weight_ucb_rate
 
 _CLICKS = Logistic()
@@ -47,9 +37,8 @@ def likelihood_agent(
         raise ArgumentError("num_episodes", "be given where nothing is forgotten", None)
     counted = math.inf if largest == 1 else math.ceil(math.log(_NEGLIGIBLE) / math.log(largest))
     capacity = counted if num_episodes is None else min(counted, int(np.max(num_episodes)))
-    return WeightedLikelihood(
-        spec, _CLICKS, forgetting, within=within, capacity=max(int(capacity), 1), **numbers
-    )
+    numbers |= dict(within=within, capacity=max(int(capacity), 1))
+    return WeightedLikelihood(spec, _CLICKS, forgetting, **numbers)
 
 
 def tune_glb_weight_ucb(
@@ -57,8 +46,8 @@ def tune_glb_weight_ucb(
 ) -> dict[str, Any]:
     """λ = d/c_μ² and η = 1 − max{1/T, √(k_μ c_μ P_T/(dT))}, with a radius for all rounds of the run."""
     least, largest = (float(slope) for slope in click_slopes(require_number("norm_bound", norm_bound)))
-    slopes: Any = dict(least_slope=least, largest_slope=largest)
-    rate = glb_weight_ucb_rate(dim=spec.dim, num_episodes=num_episodes, variation=variation, **slopes)
+    run: Any = dict(num_episodes=num_episodes, variation=variation)
+    rate = glb_weight_ucb_rate(dim=spec.dim, **run, least_slope=least, largest_slope=largest)
     return dict(rate=rate, ridge=spec.dim / least**2, num_episodes=num_episodes)
 
 
@@ -81,11 +70,10 @@ def glb_weight_ucb(
       noise_scale: $\sigma \ge 0$; 1/2, which holds for clicks, unless given.
       radius: in the place of $2k_\mu\beta_t/c_\mu$.
     When to use: rewards are clicks that drift, and you want maximum likelihood with a proven bound.
-    When not: rounds are many and must be quick. A round costs as much as there are samples; `d_glb_omd`
-    has one step.
+    When not: rounds are many and must be quick. A round costs as much as there are samples; `d_glb_omd` has
+    one step.
     Reference: Wang, Zhao & Zhou 2023, GLB-WeightUCB.
-    Deviations from the paper: $\delta'$, as of `d_lin_ucb`; samples of weights below 1e-12 are dropped. A
-    round costs as much as there are others.
+    Deviations from the paper: $\delta'$, as of `d_lin_ucb`; samples of weights below 1e-12 are dropped.
     """
     options = add_defaults(SpreadConfidence, confidence)
     least, largest = click_slopes(options["norm_bound"])
@@ -94,16 +82,10 @@ def glb_weight_ucb(
         norm_bound=least * np.asarray(options["norm_bound"], dtype=float),
         radius_scale=2 * largest / least * np.asarray(options["radius_scale"], dtype=float),
     )
-    return likelihood_agent(
-        spec,
-        rate,
-        options["num_episodes"],
-        "ball",
-        exploration=Ucb(confidence_radius(**own), "single"),
-        ridge=options["ridge"],
-        likelihood_ridge=least * np.asarray(options["ridge"], dtype=float),
-        norm_bound=options["norm_bound"],
-    )
+    numbers = {name: options[name] for name in ("ridge", "norm_bound")}
+    numbers |= dict(likelihood_ridge=least * np.asarray(options["ridge"], dtype=float))
+    exploration = Ucb(confidence_radius(**own), "single")
+    return likelihood_agent(spec, rate, options["num_episodes"], "ball", exploration=exploration, **numbers)
 
 
 def tune_sc_d_glucb(
@@ -134,40 +116,32 @@ def sc_d_glucb(
     $$\lambda\hat\theta_t + \sum_{\tau<t} \eta^{t-1-\tau}(\mu(x_\tau^\top\hat\theta_t) - r_\tau)x_\tau
       = 0, \qquad V_t = \sum_{\tau<t} \eta^{t-1-\tau} x_\tau x_\tau^\top + \frac{\lambda}{c_\mu} I,$$
     $$x_t \in \arg\max_x\; \mu(x^\top\hat\theta_t) + \frac{\beta_t}{\sqrt{c_\mu}} \sqrt{x^\top V_t^{-1} x},$$
-    with the radius $\beta_t$ of `driftwise.parts.SelfConcordantRadius`, which is smaller
-    where $\|\hat\theta_t\| \le S$.
+    with the radius $\beta_t$ of `driftwise.parts.SelfConcordantRadius`, which is smaller where
+    $\|\hat\theta_t\| \le S$.
 
     Args:
       rate: $\eta \in (0, 1)$; $\gamma$ in the paper.
       ridge: $\lambda > 0$; the paper's is $d\log K$.
       radius: in the place of $\beta_t/\sqrt{c_\mu}$.
       radius_scale: a factor of $\beta_t$; the paper's experiments have 1/5.
-    When to use: rewards are clicks with chances near 0 or 1, which jump a few times. Its bound depends
-    least on the slope.
-    When not: rounds are many and must be quick. A round costs as much as there are samples; `d_glb_omd`
-    has one step.
+    When to use: rewards are clicks with chances near 0 or 1, which jump a few times. Its bound depends least
+    on the slope.
+    When not: rounds are many and must be quick. A round costs as much as there are samples; `d_glb_omd` has
+    one step.
     Reference: Russac, Faury, Cappé & Garivier 2021, SC-D-GLUCB.
-    Deviations from the paper: samples of weights below 1e-12 are dropped. A round costs as much as there are
-    others.
+    Deviations from the paper: samples of weights below 1e-12 are dropped.
     """
     least, largest = click_slopes(norm_bound)
     rate = require_numeric("rate", rate, above=0, at_most=1)
     if np.max(rate) == 1:
         raise ArgumentError("rate", "be below 1", rate)
+    numbers: Any = dict(norm_bound=norm_bound)
     if radius is None:
-        slopes: Any = dict(least_slope=least, largest_slope=largest)
-        options: Any = dict(num_episodes=num_episodes, delta=delta, scale=radius_scale)
-        radius = SelfConcordantRadius(norm_bound=norm_bound, rate=rate, **slopes, **options)
-    return likelihood_agent(
-        spec,
-        rate,
-        num_episodes,
-        "space",
-        exploration=Ucb(radius, "single"),
-        ridge=np.asarray(ridge, dtype=float) / least,
-        likelihood_ridge=ridge,
-        norm_bound=norm_bound,
-    )
+        options: Any = dict(num_episodes=num_episodes, delta=delta, scale=radius_scale, rate=rate)
+        radius = SelfConcordantRadius(**numbers, least_slope=least, largest_slope=largest, **options)
+    numbers |= dict(ridge=np.asarray(ridge, dtype=float) / least, likelihood_ridge=ridge)
+    exploration = Ucb(radius, "single")
+    return likelihood_agent(spec, rate, num_episodes, "space", exploration=exploration, **numbers)
 
 
 def tune_d_glb_omd(spec: Spec, *, num_episodes: int, variation: float) -> dict[str, Any]:
@@ -211,17 +185,14 @@ def d_glb_omd(
       rate: $\eta \in (0, 1]$; 1 is GLB-OMD, which never forgets.
       link: $\mu$: `"logistic"` for clicks ($g = 1$), `"log"` for counts ($g = 1$), `"identity"` for rewards
         with noise ($g = \sigma^2$).
-      norm_bound: $S \ge \|\theta\|$, where features have norms of at most 1; 5 has chances of clicks from 0.7
-        to 99.3 %.
+      norm_bound: $S \ge \|\theta\|$ for features of norms up to 1; 5 has chances of clicks of 0.7 to 99.3 %.
       noise_scale: $\sigma > 0$, for the identity alone.
       ridge: $\lambda > 0$; without it $\max\{14d\zeta R^2, 6\zeta RSk_\mu/g\}$, which theory asks for, or 1
         for the identity.
       radius: $\beta \ge 0$, or a part of `driftwise.parts.radii`, instead of $\beta_t$.
       num_episodes: rounds of the run: $\delta' = \delta/K$; without it $\delta' = \delta/(2t(1+\ln t)^2)$.
-      radius_scale: a factor of $\beta_t$. Theory's constants are large: a tenth, with $\lambda = d$, often
-        does better.
-    When to use: rewards are clicks or counts that drift, and a round must cost the same however long it
-    runs.
+      radius_scale: a factor of $\beta_t$; a tenth, with $\lambda = d$, often does better.
+    When to use: rewards are clicks or counts that drift, and a round must cost the same however long it runs.
     When not: rewards are numbers with a linear mean; `d_lin_ucb` needs no link.
     Reference: Zhang, Xu, Zhao & Sugiyama 2025, GLB-OMD, which it is for $\eta = 1$.
     Deviations from the paper: the weights are ours, with a radius that is valid where nothing drifts; a start

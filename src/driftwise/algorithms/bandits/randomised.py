@@ -1,21 +1,12 @@
 """Bandits on least squares that explore by chance or not at all."""
 
-from __future__ import annotations
-
 from typing import Any, Unpack
 
 from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.bandits.bandit_agent import bandit_agent, tune_memory, tune_ridge
 from driftwise.base.types import Numeric, Spec
-from driftwise.parts import (
-    EpsilonGreedy,
-    ExponentialWeights,
-    Greedy,
-    InverseGap,
-    LeastSquares,
-    NoForgetting,
-    Thompson,
-)
+from driftwise.parts import ExponentialWeights, LeastSquares, NoForgetting
+from driftwise.parts.exploration import EpsilonGreedy, Greedy, InverseGap, Thompson
 from driftwise.theory.bandit_tuning import BanditRun, bandit_memory, inverse_gap_scale
 from driftwise.theory.tuning import exploration_probability
 
@@ -47,10 +38,8 @@ def epsilon_greedy(
     With probability $\varepsilon$ the arm is drawn uniformly from those of the round; else it is one with the
     largest $x^\top\hat\theta_t$.
 
-    Args:
-      epsilon: $\varepsilon \in [0, 1]$.
-    When to use: you want the simplest baseline that explores and forgets; every arm has a probability
-    above zero, so that its log can be replayed.
+    When to use: you want the simplest baseline that explores and forgets; every arm has a probability above
+    zero, so that its log can be replayed.
     When not: exploration costs much. It tries bad arms as often at the end as at the start.
     """
     return bandit_agent(spec, ExponentialWeights(rate), EpsilonGreedy(epsilon), ridge)
@@ -67,8 +56,8 @@ def lin_ts(spec: Spec, *, scale: Numeric, ridge: Numeric = 1.0) -> LeastSquares:
 
     Args:
       scale: $a \ge 0$ ($v$ in the paper); the noise's deviation is the Bayesian choice, theory asks for more.
-    When to use: nothing drifts, and you want random choices. Many decisions before the first reward
-    differ from each other.
+    When to use: nothing drifts, and you want random choices. Many decisions before the first reward differ
+    from each other.
     When not: the problem changes; `d_lin_ts` and `adaptive_lin_ts` forget.
     Reference: Agrawal & Goyal 2013, Algorithm 1.
     Deviations from the paper: none.
@@ -122,7 +111,7 @@ def square_cb(spec: Spec, *, gamma: Numeric, rate: Numeric = 1.0, ridge: Numeric
     When to use: every arm needs a probability above zero, so that the log can evaluate other policies.
     When not: there are many arms. All of them are explored, and the bound grows with their number.
     Reference: Foster & Rakhlin 2020, Algorithm 1 and Theorem 1.
-    Deviations from the paper: arms that are tied for the best share what is left. Forgetting is ours, and
-    so is the tuned $\gamma$ then, with the memory in the place of $T$; no bound is known for it.
+    Deviations from the paper: arms that are tied for the best share what is left. Forgetting is ours, and so
+    is the tuned $\gamma$ then, with the memory in the place of $T$; no bound is known for it.
     """
     return bandit_agent(spec, ExponentialWeights(rate), InverseGap(gamma), ridge)

@@ -126,10 +126,10 @@ def restart_adv(
       G(x) \leftarrow G(x) + x^\top Q(p_t)^{-1}a_t\,r_t \quad\text{for all } x,$$
     $$\zeta = c\,\sqrt{\frac{\log N}{3dE}}, \qquad \gamma = \min\{1,\; c'\zeta d\}.$$
 
-    A block's regret is at most $2\sqrt{3dE\log N}$ against any arm, for any rewards, so that all
-    is at most $6(\tfrac34 d\log N)^{1/3}\Delta^{1/3}K^{2/3}$ in a tuned run, with
-    $\Delta = \sum_t\max_a|a^\top(\theta_t - \theta_{t+1})|$. No arm's probability is below $\gamma\pi(a)$,
-    and a plan has all of them: a log of its decisions can evaluate other policies.
+    A block's regret is at most $2\sqrt{3dE\log N}$ against any arm, for any rewards, so that all is at most
+    $6(\tfrac34 d\log N)^{1/3}\Delta^{1/3}K^{2/3}$ in a tuned run, with $\Delta = \sum_t\max_a|a^\top(\theta_t
+    - \theta_{t+1})|$. No arm's probability is below $\gamma\pi(a)$, and a plan has all of them: a log of its
+    decisions can evaluate other policies.
 
     Args:
       period: $E$, rounds of a block.

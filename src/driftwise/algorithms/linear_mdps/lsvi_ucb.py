@@ -1,47 +1,39 @@
-"""LSVI-UCB, which never forgets; on a sliding window, and restarted at regular intervals."""
+"""LSVI-UCB, also on a window and restarted; with drawn parameters; with known features of successors."""
 
-from __future__ import annotations
+import math
+from typing import Annotated, Any, Literal, Required, TypedDict, Unpack
 
-from typing import Annotated, Any, Literal, TypedDict, Unpack
+import numpy as np
 
 from driftwise.algorithms.algorithm import register, tuned_by
+from driftwise.algorithms.any_forgetting import AnyForgetting, LinearRun, choose_forgetting, radius_and_memory
 from driftwise.base.schema import add_defaults
 from driftwise.base.types import Numeric, Radius, Spec, Variation
-from driftwise.base.validation import require_choice, require_instance
-from driftwise.parts import LeastSquares, NoForgetting, PeriodicRestart, SlidingWindow, Ucb
+from driftwise.base.validation import require_choice, require_instance, require_number, require_numeric
+from driftwise.parts import LeastSquares, NoForgetting, PeriodicRestart, SlidingWindow, TruncatedThompson, Ucb
 from driftwise.parts.radii import local_variation_radius
 from driftwise.theory.tuning import lsvi_ucb_radius, restart_period, restart_period_if_known
 
 
 class Regression(TypedDict, total=False):
-    r"""The ridge, and the range that values are clipped to.
-
-    Args:
-      ridge: $\lambda > 0$.
-      clip: `"paper"` clips values to at most $H$; `"tight"` clips step h to $[0, H-h+1]$.
-    """
-
     ridge: Annotated[Numeric, 1.0]
     clip: Annotated[Literal["paper", "tight"], "paper"]
 
 
-class LsviConfidence(TypedDict, total=False):
-    r"""The chance $\delta$ that a radius fails, its factor $c$, and bounds on the model.
-
-    `mu_bound` is $C_\mu$, a bound on the measures of transitions, see
-    `driftwise.theory.tuning.measure_excess`; `ridge` is $\lambda$.
-    """
-
+class RadiusRun(TypedDict, total=False):
+    num_episodes: Required[int]
     delta: Annotated[float, 0.05]
     beta_scale: Annotated[float, 1.0]
     mu_bound: Annotated[float | None, None]
+
+
+class LsviRun(RadiusRun, total=False):
     ridge: Annotated[float, 1.0]
 
 
-def tune_lsvi_ucb(spec: Spec, *, num_episodes: int, **confidence: Unpack[LsviConfidence]) -> dict[str, Any]:
+def tune_lsvi_ucb(spec: Spec, **run: Unpack[LsviRun]) -> dict[str, Any]:
     """The radius of Theorem 3.1. It assumes a stationary problem: the variation is not used."""
-    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
-    return dict(radius=lsvi_ucb_radius(**sizes, **add_defaults(LsviConfidence, confidence)))
+    return dict(radius=lsvi_ucb_radius(dim=spec.dim, horizon=spec.horizon, **add_defaults(LsviRun, run)))
 
 
 @tuned_by(tune_lsvi_ucb, "radius")
@@ -58,19 +50,16 @@ def lsvi_ucb(spec: Spec, *, radius: Numeric, **regression: Unpack[Regression]) -
     When to use: nothing drifts; it is the baseline that does not forget.
     When not: the problem changes. Old episodes outweigh new ones for as long as they were right.
     Reference: Jin, Yang, Wang & Jordan 2020, Algorithm 1.
-    Deviations from the paper: where several actions reach the clip at H, the one with the largest
-    unclipped index acts; other ties are broken at random (the paper leaves ties open).
+    Deviations from the paper: where several actions reach the clip at H, the one with the largest unclipped
+    index acts; other ties are broken at random.
     """
     return LeastSquares(spec, NoForgetting(), Ucb(radius), **regression)
 
 
-def tune_sw_lsvi_ucb(
-    spec: Spec, *, num_episodes: int, variation: float, **confidence: Unpack[LsviConfidence]
-) -> dict[str, Any]:
+def tune_sw_lsvi_ucb(spec: Spec, *, variation: float, **run: Unpack[LsviRun]) -> dict[str, Any]:
     """A window as long as LSVI-UCB-Restart's period, and the radius of LSVI-UCB."""
-    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
-    radius = lsvi_ucb_radius(**sizes, **add_defaults(LsviConfidence, confidence))
-    return dict(length=restart_period(**sizes, variation=variation), radius=radius)
+    numbers = tune_lsvi_ucb_restart(spec, variation=variation, **run)
+    return dict(length=numbers["period"], radius=numbers["radius"])
 
 
 @tuned_by(tune_sw_lsvi_ucb, "length", "radius")
@@ -80,12 +69,10 @@ def sw_lsvi_ucb(
 ) -> LeastSquares:
     r"""LSVI-UCB whose sums run over the newest $W$ episodes only, $\tau \ge t - W$.
 
-    Args:
-      length: $W$, episodes in the window.
     When to use: an episode is of full use for a known number of episodes and of none after that.
     When not: memory is scarce. A long window keeps all its samples; `opt_wlsvi` keeps sums.
-    Reference: LSVI-UCB (Jin et al., COLT 2020) with the window of SW-UCB (Cheung, Simchi-Levi & Zhu, AISTATS
-    2019). Zhong, Yang, Wang & Szepesvári 2021, have an SW-LSVI-UCB for linear kernel MDPs.
+    Reference: Jin et al. 2020 with the window of Cheung, Simchi-Levi & Zhu 2019. Zhong, Yang, Wang &
+    Szepesvári 2021 have an SW-LSVI-UCB for linear kernel MDPs.
     Deviations from the papers: linear MDPs instead of linear kernel ones; those of `lsvi_ucb`.
     """
     return LeastSquares(spec, SlidingWindow(length), Ucb(radius), **regression)
@@ -94,25 +81,23 @@ def sw_lsvi_ucb(
 def tune_lsvi_ucb_restart(
     spec: Spec,
     *,
-    num_episodes: int,
     variation: float,
     variations: Variation | None = None,
     local_variation: Literal["unknown", "known"] = "unknown",
-    **confidence: Unpack[LsviConfidence],
+    **run: Unpack[LsviRun],
 ) -> dict[str, Any]:
     """The radius of LSVI-UCB and the period for unknown or known local variation.
 
     If it is known, epochs have another length, and the radius grows within each as `variations`
     (`environment.variation(num_episodes)`) say.
     """
-    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
-    radius = lsvi_ucb_radius(**sizes, **add_defaults(LsviConfidence, confidence))
+    sizes: dict[str, Any] = dict(horizon=spec.horizon, num_episodes=run["num_episodes"])
+    radius = tune_lsvi_ucb(spec, **run)["radius"]
     if require_choice("local_variation", local_variation, ("unknown", "known")) == "unknown":
-        return dict(period=restart_period(**sizes, variation=variation), radius=radius)
-    period = restart_period_if_known(**sizes, variation=variation)
-    moves = require_instance("variations", variations, Variation)
-    run: dict[str, Any] = dict(horizon=spec.horizon, num_episodes=num_episodes, variations=moves)
-    return dict(period=period, radius=local_variation_radius(radius, period=period, **run))
+        return dict(period=restart_period(dim=spec.dim, variation=variation, **sizes), radius=radius)
+    period = restart_period_if_known(dim=spec.dim, variation=variation, **sizes)
+    sizes |= dict(period=period, variations=require_instance("variations", variations, Variation))
+    return dict(period=period, radius=local_variation_radius(radius, **sizes))
 
 
 @tuned_by(tune_lsvi_ucb_restart, "period", "radius")
@@ -123,9 +108,8 @@ def lsvi_ucb_restart(
     r"""LSVI-UCB whose sums run over the current epoch only, $\tau \ge \lfloor t/E \rfloor E$.
 
     Args:
-      period: $E$, episodes in an epoch.
-      radius: $\beta \ge 0$, or a part that gives it: `LocalVariationRadius` adds
-        $\sqrt{d(t-t_0)}(B_\theta + HB_\mu)$ for an epoch that starts at $t_0$ and varies by that much.
+      radius: $\beta \ge 0$, or a part that gives it: `LocalVariationRadius` adds $\sqrt{d(t-t_0)}(B_\theta +
+        HB_\mu)$ for an epoch that starts at $t_0$ and varies by that much.
     When to use: changes are rare, or restarts on a schedule suit you.
     When not: changes come at unknown times. Each restart also throws away what is still true.
     Reference: Zhou, Chen, Varshney & Jagmohan 2020, Algorithm 1.
@@ -133,3 +117,109 @@ def lsvi_ucb_restart(
     variation, since no estimate mixes data from both sides.
     """
     return LeastSquares(spec, PeriodicRestart(period), Ucb(radius), **regression)
+
+
+def tune_opt_rlsvi(
+    spec: Spec, *, upper_scale: float = 1.0, mu_bound: float | None = None, **run: Unpack[LinearRun]
+) -> dict[str, Any]:
+    r"""The scales of Theorem 1, and a forgetting as fast as OPT-WLSVI's.
+
+    $\sigma = \sqrt H\,\beta$ with OPT-WLSVI's radius $\beta = c\,dH\sqrt\iota$, and $\alpha_U = \min\{1,
+    c'/(\sigma\sqrt d)\} = 2\alpha_L$; `beta_scale` is $c$ and `upper_scale` $c'$, which theory leaves open;
+    the minimum keeps features of norm one doubted that were never seen.
+    """
+    radius, memory = radius_and_memory(spec, mu_bound, **run)
+    scale = math.sqrt(spec.horizon) * radius
+    upper_scale = require_number("upper_scale", upper_scale, above=0)
+    return dict(scale=scale, upper=upper_scale / max(scale * math.sqrt(spec.dim), upper_scale), **memory)
+
+
+@tuned_by(tune_opt_rlsvi, "scale", "upper", *AnyForgetting.__annotations__)
+@register(
+    "none, or any", "drawn parameters, optimistic where unsure", bound="d^2 H^2 T^(1/2), T = HK, stationary"
+)
+def opt_rlsvi(
+    spec: Spec,
+    *,
+    scale: Numeric,
+    upper: Numeric,
+    lower: Numeric | None = None,
+    ridge: Numeric = 1.0,
+    **forgetting: Unpack[AnyForgetting],
+) -> LeastSquares:
+    r"""Optimistic randomised least-squares value iteration.
+
+    $$\bar w_{t,h} = \Lambda^{-1} \sum_{\tau<t} \phi_\tau \bigl(r_\tau + \bar V_{t,h+1}(s'_\tau)\bigr) + \xi,
+      \qquad \xi \sim N(0, \sigma^2\Lambda^{-1}), \qquad \bar V_{t,h} = \max_a \bar Q_{t,h}(\cdot, a),$$
+    $$\bar Q_{t,h} = (1 - u)\,\phi^\top\bar w_{t,h} + u\,(H-h+1), \qquad
+      u = \min\Bigl\{1, \max\Bigl\{0,
+      \frac{\|\phi\|_{\Lambda^{-1}} - \alpha_L}{\alpha_U - \alpha_L}\Bigr\}\Bigr\}.$$
+
+    Where it forgets, sums are weighted, and $\xi \sim N(0, \sigma^2\Lambda^{-1}\tilde\Lambda\Lambda^{-1})$
+    with squared weights in $\tilde\Lambda$.
+
+    Args:
+      scale: $\sigma \ge 0$.
+      upper: $\alpha_U$, from which on an estimate counts for nothing; a feature of norm one that was never
+        seen is at $1/\sqrt\lambda$.
+      lower: $\alpha_L \le \alpha_U$, up to which it is trusted; half of `upper` if left out, as in the paper.
+    When to use: you want exploration by drawn parameters instead of a bonus, in values of many steps.
+    When not: you want the smaller bound. That of `lsvi_ucb` has a lower power of the dimension.
+    Reference: Zanette, Brandfonbrener, Brunskill, Pirotta & Lazaric 2020, Algorithm 1.
+    Deviations from the paper: ties are broken at random. Forgetting is ours.
+    """
+    if lower is None:
+        lower = np.asarray(require_numeric("upper", upper, at_least=0)) / 2
+    exploration = TruncatedThompson(scale, lower, upper)
+    return LeastSquares(spec, choose_forgetting(**forgetting), exploration, ridge, clip="none")
+
+
+def tune_matrix_rl(spec: Spec, **run: Unpack[LinearRun]) -> dict[str, Any]:
+    r"""The radius of MatrixRL's theory, and a forgetting as fast as OPT-WLSVI's.
+
+    The radius is $c\,H\sqrt{d\iota}$ with OPT-WLSVI's logarithm $\iota$: a factor $\sqrt d$ less than where
+    features of successors are not known. `beta_scale` is $c$, with all constants of the features in it.
+    """
+    radius, memory = radius_and_memory(spec, **run)
+    return dict(radius=radius / math.sqrt(spec.dim), **memory)
+
+
+@tuned_by(tune_matrix_rl, "radius", *AnyForgetting.__annotations__)
+@register(
+    "none, or any",
+    "UCB; rewards and features of successors are known",
+    bound="d H^2 T^(1/2), T = HK, stationary",
+)
+def matrix_rl(
+    spec: Spec,
+    *,
+    radius: Numeric,
+    ridge: Numeric = 1.0,
+    steps: Literal["shared", "apart"] = "shared",
+    clip: Literal["range", "tight"] = "range",
+    **forgetting: Unpack[AnyForgetting],
+) -> LeastSquares:
+    r"""Value iteration on an estimate of the matrix $M$ in $P(s'|s,a) = \phi(s,a)^\top M \psi(s')$.
+
+    $$A_t = \lambda I + \sum_{\tau<t,\,h} \phi_{\tau,h}\phi_{\tau,h}^\top, \qquad
+      \hat M_t = A_t^{-1} \sum_{\tau<t,\,h} \phi_{\tau,h}\,\psi(s_{\tau,h+1})^\top K_\psi^{-1}, \qquad
+      K_\psi = \sum_s \psi(s)\psi(s)^\top,$$
+    $$Q_{t,h} = r_{t,h} + \phi^\top \hat M_t \sum_s \psi(s) V_{t,h+1}(s) + \beta\sqrt{\phi^\top A_t^{-1}\phi},
+      \qquad V_{t,h} = \min\{\max\{\max_a Q_{t,h}(\cdot,a), 0\}, H\}.$$
+
+    It needs $\psi$, the `successor_features`, and the rewards of every episode. Where it forgets, sums are
+    weighted.
+
+    Args:
+      steps: `"shared"` as above, for transitions that do not depend on h (other environments are refused);
+        `"apart"` has sums for each step.
+    When to use: rewards and features of successors are known: a small matrix is all there is to learn.
+    When not: rewards have to be learnt, or nobody knows the features of successors.
+    Reference: Yang & Wang 2020, Algorithm 1.
+    Deviations from the paper: the most that an $M$ of the confidence ball can give depends on $\|\sum_s
+    \psi(s)V(s)\| \le C_\psi H$; the bound takes its place, so that the bonus is the same for all V. Where
+    several actions reach the clip, the one with the largest unclipped index acts; other ties are broken at
+    random. Forgetting, rewards that depend on episode and step, and `steps="apart"` are ours.
+    """
+    known: Any = dict(rewards="known", successors="features", steps=steps)
+    return LeastSquares(spec, choose_forgetting(**forgetting), Ucb(radius, "single"), ridge, clip, **known)

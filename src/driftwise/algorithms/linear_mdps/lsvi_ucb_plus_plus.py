@@ -1,16 +1,13 @@
 """LSVI-UCB++: least-squares value iteration with weighted samples, monotone tables and rare switching."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Literal, NamedTuple
 
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.base.agent import Agent
+from driftwise.base import Agent, MeanRewards, Radius, choice, member, number
 from driftwise.base.arrays import namespace, order_after, scan, spd_inverse, spd_root, vecdot, where_tree
-from driftwise.base.knowledge import MeanRewards
-from driftwise.base.part import choice, member, number, part
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Radius, Spec
+from driftwise.base.part import part
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Spec, next_step
 from driftwise.base.validation import require_count, require_number
 from driftwise.parts import ConfidenceRadius, NoForgetting
 from driftwise.parts.exploration import radius_at, width
@@ -62,7 +59,7 @@ class MonotoneLeastSquares(Agent):
     def plan(self, state: Tables, features: FeatureTable, key: Key) -> Plan:
         values = namespace(state.upper).max(state.upper, axis=-1)
         inverse = spd_inverse(state.moments.gram)
-        weights = _solved(inverse, state.moments.cross, _ahead(values))
+        weights = _solved(inverse, state.moments.cross, next_step(values))
         if self.rewards == "learnt":
             weights = weights + matvec(inverse, state.moments.cross[..., 0])
         wider = self.radius + self._widening(state.moments)
@@ -87,7 +84,7 @@ class MonotoneLeastSquares(Agent):
     def variances(self, state: Tables, phi: Array) -> Array:
         r"""Upper bounds $\bar\sigma^2$ of variances for the features `[H, d]` of an episode: `[H]`."""
         xp, (horizon, dim) = namespace(phi), phi.shape
-        upper, lower = (_ahead(xp.max(table, axis=-1)) for table in (state.upper, state.lower))
+        upper, lower = (next_step(xp.max(table, axis=-1)) for table in (state.upper, state.lower))
         # What was played waits for the plan, which inverts the same.
         inverse, cross = spd_inverse(order_after(state.moments.gram, phi[:, None])), state.moments.cross
         best, worst, square = (vecdot(phi, _solved(inverse, cross, v)) for v in (upper, lower, upper**2))
@@ -137,12 +134,6 @@ def _solved(inverse: Array, cross: Array, values: Array) -> Array:
     return matvec(inverse, matvec(cross[..., 1:], values))
 
 
-def _ahead(values: Array) -> Array:
-    """Values `[H, S]` of the next step, 0 after the last."""
-    xp = namespace(values)
-    return xp.concat([values[1:], xp.zeros_like(values[:1])])
-
-
 def tune_lsvi_ucb_plus_plus(
     spec: Spec,
     *,
@@ -154,9 +145,9 @@ def tune_lsvi_ucb_plus_plus(
 ) -> dict[str, Any]:
     r"""$\lambda = 1/H^2$ and the radii of the paper, with `beta_scale` the constant $c$ that it leaves open.
 
-    $\beta = c(H\sqrt{d\lambda} + \sqrt d\log(1 + dKH/(\delta\lambda)))$,
-    $\bar\beta = c(H\sqrt{d\lambda} + \sqrt{d^3H^2}\,\iota)$ and
-    $\tilde\beta = c(H^2\sqrt{d\lambda} + \sqrt{d^3H^4}\,\iota)$ with $\iota = \log(dHK/(\delta\lambda))$.
+    $\beta = c(H\sqrt{d\lambda} + \sqrt d\log(1 + dKH/(\delta\lambda)))$, $\bar\beta = c(H\sqrt{d\lambda} +
+    \sqrt{d^3H^2}\,\iota)$ and $\tilde\beta = c(H^2\sqrt{d\lambda} + \sqrt{d^3H^4}\,\iota)$ with $\iota =
+    \log(dHK/(\delta\lambda))$.
 
     With `rewards="learnt"`, $\beta$ and $\bar\beta$ gain what unknown rewards take, which is ours:
     $c(\sqrt{\lambda d} + \frac\sigma H\sqrt{2\log(H/\delta) + \log(\det\Sigma/\lambda^d)})$ with $\sigma$ =
@@ -194,11 +185,11 @@ def lsvi_ucb_plus_plus(
 ) -> MonotoneLeastSquares:
     r"""Least-squares value iteration of minimax order, for linear MDPs that stand still.
 
-    It needs the rewards, unless it learns them. Samples are weighted,
-    $\Sigma_h = \sum_\tau \bar\sigma_\tau^{-2}\phi\phi^\top + \lambda I$; $\hat w$, $\check w$ and $\tilde w$
-    are the weighted regressions of $V_{h+1}$, $\check V_{h+1}$ and $V_{h+1}^2$ at successors, and
-    $\|\phi\|$ is that of $\Sigma^{-1}$. From $Q = H$ and $\check Q = 0$, whenever some $\det\Sigma_h$ is
-    twice what it was when that happened last, for $h = H, \dots, 1$:
+    It needs the rewards, unless it learns them. Samples are weighted, $\Sigma_h = \sum_\tau
+    \bar\sigma_\tau^{-2}\phi\phi^\top + \lambda I$; $\hat w$, $\check w$ and $\tilde w$ are the weighted
+    regressions of $V_{h+1}$, $\check V_{h+1}$ and $V_{h+1}^2$ at successors, and $\|\phi\|$ is that of
+    $\Sigma^{-1}$. From $Q = H$ and $\check Q = 0$, whenever some $\det\Sigma_h$ is twice what it was when
+    that happened last, for $h = H, \dots, 1$:
     $$Q_h \leftarrow \min\{r_h + \hat w^\top\phi + \beta\|\phi\|,\ Q_h,\ H\}, \qquad
       \check Q_h \leftarrow \max\{r_h + \check w^\top\phi - \bar\beta\|\phi\|,\ \check Q_h,\ 0\},$$
     with $V_h = \max_a Q_h$ and $\check V_h = \max_a \check Q_h$. It acts greedily on $Q$. At visited pairs,
@@ -207,24 +198,20 @@ def lsvi_ucb_plus_plus(
     $$D = \min\{4d^3H^2(\hat w^\top\phi - \check w^\top\phi + 2\bar\beta\|\phi\|),\ d^3H^3\}, \qquad
       \bar\sigma = \max\{\sigma, H, 2d^3H^2\|\phi\|^{1/2}\}.$$
 
-    The constants of $D$ and $\bar\sigma$ are for the proof: with $d = H = 10$ the first samples weigh
-    $10^{-12}$, and nothing is learnt in any run. `gap_scale` and `width_scale` lower them: $1/(4d^3H^2)$ and
-    $1/(2d^3H^2)$ make both constants 1.
-
     Args:
       lower_radius: $\bar\beta \ge 0$.
       squares_radius: $\tilde\beta \ge 0$.
-      gap_scale: a factor of $D$.
+      gap_scale: a factor of $D$; $1/(4d^3H^2)$ makes its constant 1.
       width_scale: a factor of $2d^3H^2$ in $\bar\sigma$.
       rewards: `"learnt"` estimates them by the same weighted regression.
       reward_radius: what $\beta$ and $\bar\beta$ then gain in $Q$ and $\check Q$.
     When to use: you study the minimax rate in linear MDPs that stand still, with known rewards.
     When not: anything drifts. Its tables only fall, so that what has become better is not seen. With the
-    constants of the proof nothing is learnt in any run.
+    constants of the proof nothing is learnt in any run: for $d = H = 10$ the first samples weigh $10^{-12}$.
     Reference: He, Zhao, Zhou & Gu 2023, Algorithm 1.
-    Deviations from the paper: whether to switch is asked once an episode, after it. It is printed inside the
-    loop over steps, where its own reset would stop it. Tables are made with the rewards of the episode
-    before. Ties are broken at random. The two factors, and rewards that are learnt, are ours.
+    Deviations from the paper: whether to switch is asked once an episode, after it (inside the loop over
+    steps, as printed, its own reset would stop it). Tables are made with the rewards of the episode before.
+    Ties are broken at random. The two factors, and rewards that are learnt, are ours.
     """
     radii = radius, lower_radius, squares_radius
     return MonotoneLeastSquares(spec, *radii, ridge, gap_scale, width_scale, rewards, reward_radius)

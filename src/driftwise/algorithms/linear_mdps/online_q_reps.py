@@ -1,19 +1,16 @@
 """Online Q-REPS: mirror descent on the occupancy measures of known transitions, for adversarial rewards."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.base.agent import Agent
+from driftwise.base import Agent, AnchorMeasures, FixedTransitions, InitialDistribution, member, number
 from driftwise.base.arrays import identity_like, namespace, scan, spd_inverse, vecdot, while_loop
-from driftwise.base.knowledge import AnchorMeasures, FixedTransitions, InitialDistribution
-from driftwise.base.part import member, number, part
+from driftwise.base.part import part
 from driftwise.base.random import draw_uniform, fold
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec, next_step
 from driftwise.base.validation import require_choice
 from driftwise.parts import ExactInverse, GeometricResampling
 from driftwise.parts.known_model import InverseCovariance, KnownModel
@@ -86,10 +83,8 @@ class OccupancyDescent(Agent):
     def update(
         self, state: DescentState, features: FeatureTable, plan: Plan, episode: Episode
     ) -> DescentState:
-        xp = namespace(state.dual)
-        inverse: Array = plan.drawn
-        rewards = state.rewards + matvec(inverse, episode.features) * episode.rewards[:, None]
-        tick = state.tick + 1
+        xp, tick = namespace(state.dual), state.tick + 1
+        rewards = state.rewards + matvec(plan.drawn, episode.features) * episode.rewards[:, None]
         goes_on = xp.where(tick == xp.asarray(self.period), 0, 1)
         return DescentState(goes_on * rewards, goes_on * plan.weights, goes_on * tick)
 
@@ -113,7 +108,7 @@ class OccupancyDescent(Agent):
         xp = namespace(dual)
         log_sum, policy = _soft_max(self.softness * (dual @ model.features.T).reshape(prior.shape))
         values = (log_sum - math.log(self.spec.num_actions)) / self.softness
-        error = rewards + matvec(model.measures, _next(values)) - dual  # of Bellman's equation
+        error = rewards + matvec(model.measures, next_step(values)) - dual  # of Bellman's equation
         flat = prior.reshape(len(prior), -1)
         possible = flat > 0
         logits = self.learning_rate * (error @ model.features.T) + xp.log(xp.where(possible, flat, 1.0))
@@ -154,7 +149,7 @@ class OccupancyDescent(Agent):
         squares = xp.matrix_transpose(mean) @ (xp.sum(at.flow, axis=-1)[..., None] * mean)
         of_actions = self.softness * (model.covariance(at.flow) - squares)
         of_errors = self.learning_rate * (model.covariance(at.occupancy) - _outer(expected))
-        ahead = model.measures @ _next(mean)  # [H, d, d] how the error at h moves with Z_{h+1}
+        ahead = model.measures @ next_step(mean)  # [H, d, d] how the error at h moves with Z_{h+1}
         damping = _small(dual) * identity_like(of_errors)  # for directions that are never met
 
         def eliminate(carry: tuple[Array, Array], x: tuple) -> tuple[tuple[Array, Array], tuple]:
@@ -174,7 +169,7 @@ class OccupancyDescent(Agent):
         _, blocks = scan(eliminate, start, (gradient, of_actions + _outer(usual), of_errors, ahead))
         _, step = scan(substitute, start[1], blocks, reverse=True)
         of_q = self.softness * (step @ model.features.T)
-        of_error = self.learning_rate * ((matvec(ahead, _next(step)) - step) @ model.features.T)
+        of_error = self.learning_rate * ((matvec(ahead, next_step(step)) - step) @ model.features.T)
         farthest = xp.maximum(xp.max(xp.abs(of_q)), xp.max(xp.abs(of_error)))  # that an exponent moves
         length = xp.log1p(farthest) / xp.maximum(farthest, xp.finfo(step.dtype).tiny)
         return length * step, xp.max(xp.abs(gradient))
@@ -183,12 +178,6 @@ class OccupancyDescent(Agent):
 def _small(like: Array) -> float:
     """Far above rounding, far below a probability that matters."""
     return float(np.finfo(like.dtype).eps) ** 0.4
-
-
-def _next(by_step: Array) -> Array:
-    """Rows shifted by one step, with 0 after the last."""
-    xp = namespace(by_step)
-    return xp.concat([by_step[1:], xp.zeros_like(by_step[:1])])
 
 
 def _outer(vectors: Array) -> Array:
@@ -208,13 +197,13 @@ def _soft_max(logits: Array) -> tuple[Array, Array]:
 def tune_online_q_reps(spec: Spec, *, num_episodes: int, variation: float = 0.0) -> dict[str, Any]:
     r"""Rates that balance the two entropies against the variance of the estimates.
 
-    With restarts after LSVI-UCB-Restart's period $E$ (the whole run where the variation is 0),
-    $\eta = \alpha = \sqrt{H \log A/(dE)}$ and $\gamma = \min\{1/2, d\eta\}$, which bounds $\eta\hat r$ by 1
-    where uniform play spreads features evenly. This is ours: the theorem's numbers need the smallest
-    eigenvalue of their covariance.
+    With restarts after LSVI-UCB-Restart's period $E$ (the whole run where the variation is 0), $\eta = \alpha
+    = \sqrt{H \log A/(dE)}$ and $\gamma = \min\{1/2, d\eta\}$, which bounds $\eta\hat r$ by 1 where uniform
+    play spreads features evenly. This is ours: the theorem's numbers need the smallest eigenvalue of their
+    covariance.
     """
-    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
-    period = restart_period(**sizes, variation=variation)
+    run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
+    period = restart_period(dim=spec.dim, horizon=spec.horizon, **run)
     rate = math.sqrt(spec.horizon * math.log(max(spec.num_actions, 2)) / (spec.dim * period))
     return dict(learning_rate=rate, softness=rate, exploration=min(0.5, spec.dim * rate), period=period)
 
@@ -238,17 +227,17 @@ def online_q_reps(
 ) -> OccupancyDescent:
     r"""Relative-entropy policy search with action values, for rewards that an adversary chooses.
 
-    It needs transitions $P_h = \Phi m_h$, which do not drift, and the distribution of the first
-    state; of rewards it sees those of its own steps. With $\Sigma_{k,h} = E[\varphi_h \varphi_h^\top]$ under
-    the policy of episode $k$, $\hat\theta_{k,h} = \Sigma_{k,h}^{-1} \varphi_{k,h} r_{k,h}$ estimates the
-    rewards without bias. The next policy maximises the sum of the estimates less two entropies,
+    It needs transitions $P_h = \Phi m_h$, which do not drift, and the distribution of the first state; of
+    rewards it sees those of its own steps. With $\Sigma_{k,h} = E[\varphi_h \varphi_h^\top]$ under the policy
+    of episode $k$, $\hat\theta_{k,h} = \Sigma_{k,h}^{-1} \varphi_{k,h} r_{k,h}$ estimates the rewards without
+    bias. The next policy maximises the sum of the estimates less two entropies,
     $$\max_{\mu,u} \sum_h \Big\langle \mu_h, \Phi \sum_{\tau\le k} \hat\theta_{\tau,h} \Big\rangle
       - \frac{1}{\eta} D(\mu_h \| \mu^0_h) - \frac{1}{\alpha} D_C(u_h \| \mu^0_h) \quad\text{where}\quad
       \sum_a u_{h+1}(\cdot,a) = P_h^\top \mu_h, \quad \Phi^\top u_h = \Phi^\top \mu_h,$$
     with the relative entropy $D$ to the occupancy $\mu^0$ of uniform play and the conditional one $D_C$ of
-    actions given states. Its dual has $Hd$ variables: with
-    $V_h(s) = \frac1\alpha \log \frac1A \sum_a e^{\alpha \varphi(s,a)^\top Z_h}$ and
-    $\Delta_h = \varphi^\top \sum_{\tau\le k} \hat\theta_{\tau,h} + P_h V_{h+1} - \varphi^\top Z_h$,
+    actions given states. Its dual has $Hd$ variables: with $V_h(s) = \frac1\alpha \log \frac1A \sum_a
+    e^{\alpha \varphi(s,a)^\top Z_h}$ and $\Delta_h = \varphi^\top \sum_{\tau\le k} \hat\theta_{\tau,h} + P_h
+    V_{h+1} - \varphi^\top Z_h$,
     $$Z_k = \arg\min_Z \sum_h \frac1\eta \log \sum_{s,a} \mu^0_h(s,a) e^{\eta \Delta_h(s,a)} + E[V_1(s_1)],
       \qquad \pi_{k+1,h}(a \mid s) \propto e^{\alpha \varphi(s,a)^\top Z_{k,h}}.$$
 

@@ -1,31 +1,23 @@
 """OPT-WLSVI: optimistic value iteration that forgets exponentially; without optimism, a baseline."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, Unpack
 
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.linear_mdps.lsvi_ucb import Regression
+from driftwise.algorithms.linear_mdps.lsvi_ucb import RadiusRun, Regression
+from driftwise.base.schema import add_defaults
 from driftwise.base.types import Numeric, Spec
 from driftwise.parts import EpsilonGreedy, ExponentialWeights, LeastSquares, Ucb
 from driftwise.theory.tuning import RateTuning, exploration_probability, opt_wlsvi_radius, opt_wlsvi_rate
 
 
 def tune_opt_wlsvi(
-    spec: Spec,
-    *,
-    num_episodes: int,
-    variation: float,
-    delta: float = 0.05,
-    beta_scale: float = 1.0,
-    tuning: RateTuning = "paper",
-    mu_bound: float | None = None,
+    spec: Spec, *, variation: float, tuning: RateTuning = "paper", **run: Unpack[RadiusRun]
 ) -> dict[str, Any]:
     """The rate of Corollary 1 (or another `tuning`) and the radius of Theorem 1, for the `mu_bound`."""
-    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
+    sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=run["num_episodes"])
     rate = opt_wlsvi_rate(**sizes, variation=variation, tuning=tuning)
     ridge = float(spec.dim) if tuning == "ridge_dim" else 1.0
-    sizes |= dict(delta=delta, beta_scale=beta_scale, mu_bound=mu_bound)
+    sizes |= add_defaults(RadiusRun, run)
     return dict(rate=rate, radius=opt_wlsvi_radius(**sizes, rate=rate, ridge=ridge), ridge=ridge)
 
 
@@ -50,8 +42,8 @@ def opt_wlsvi(
     with $\tilde\Lambda$ as $\Lambda$ but with squared weights; the greedy policy acts on $Q$.
 
     Args:
-      norm: `"sandwich"` as above; `"single"` replaces the root by
-        $\sqrt{\phi^\top\Lambda^{-1}\phi}$, which is never smaller and needs one matrix less.
+      norm: `"sandwich"` as above; `"single"` replaces the root by $\sqrt{\phi^\top\Lambda^{-1}\phi}$, which
+        is never smaller and needs one matrix less.
     When to use: the MDP drifts, and you know roughly how many episodes an observation stays useful.
     When not: you do not know that; `adaptive_opt_wlsvi` weighs memories by itself.
     Reference: Touati & Vincent 2020, Algorithm 1 and Equations (6) and (7).

@@ -59,9 +59,3 @@ class RunningVariance(NamedTuple):
         share = here / namespace(here).where(here > 0, count, 1.0)
         off = value - self.mean
         return RunningVariance(self.mean + share * off, self.squares + here * (1 - share) * off**2)
-
-
-def empty_variance(like: Array) -> RunningVariance:
-    """Nothing met yet, for each place of `like`."""
-    nothing = namespace(like).zeros_like(like)
-    return RunningVariance(nothing, nothing)

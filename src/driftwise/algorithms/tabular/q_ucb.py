@@ -1,18 +1,10 @@
 """Optimistic Q-learning that never forgets: Q-UCB, with Hoeffding's or Bernstein's bonus."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, NamedTuple
 
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.tabular.counting import (
-    RunningVariance,
-    TableAgent,
-    empty_variance,
-    greedy_plan,
-    require_all_actions,
-    value_ceilings,
-)
+from driftwise.algorithms.tabular import counting
+from driftwise.algorithms.tabular.counting import RunningVariance, TableAgent, value_ceilings
 from driftwise.base.arrays import namespace
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
@@ -34,8 +26,8 @@ class QState(NamedTuple):
 class OptimisticQLearning(TableAgent):
     r"""Q-learning with a bonus that shrinks with the visits: the agent of `q_ucb` and `q_ucb_bernstein`.
 
-    The bonuses $b_1, \dots, b_n$ of $n$ visits enter Q as $\sum_i \alpha_n^i b_i$. For Bernstein's
-    bonuses, with $\alpha_1 = 1$, this sum is $\beta_n/2$.
+    The bonuses $b_1, \dots, b_n$ of $n$ visits enter Q as $\sum_i \alpha_n^i b_i$. For Bernstein's bonuses,
+    with $\alpha_1 = 1$, this sum is $\beta_n/2$.
     """
 
     spec: Spec = member(Spec)
@@ -46,14 +38,15 @@ class OptimisticQLearning(TableAgent):
     variance_scale: Numeric = number(at_least=0, default=0.0)
 
     def init(self, features: FeatureTable) -> QState:
-        require_all_actions(features)
+        counting.require_all_actions(features)
         most = value_ceilings(self.spec, features.values, tight=self.clip == "tight")
         nothing = namespace(most).zeros_like(most)
-        return QState(nothing, most, empty_variance(most) if self.bonus == "bernstein" else None, nothing)
+        spread = RunningVariance(nothing, nothing) if self.bonus == "bernstein" else None
+        return QState(nothing, most, spread, nothing)
 
     def plan(self, state: QState, features: FeatureTable, key: Key) -> Plan:
         ceilings = value_ceilings(self.spec, state.bonus, tight=self.clip == "tight")
-        return greedy_plan(state.estimate + state.bonus, state.bonus, ceilings)
+        return counting.greedy_plan(state.estimate + state.bonus, state.bonus, ceilings)
 
     def update(self, state: QState, features: FeatureTable, plan: Plan, episode: Episode) -> QState:
         xp, log, (horizon, num_states, num_actions) = namespace(state.count), self.log_term, state.count.shape
@@ -104,9 +97,8 @@ def q_ucb(
     When to use: states and actions are few, nothing drifts, and no model should be kept.
     When not: the problem changes, or samples are scarce: `ucbvi` learns faster from the same episodes.
     Reference: Jin, Allen-Zhu, Bubeck & Jordan 2018, Algorithm 1.
-    Deviations from the paper: none; ties, which it leaves open, are broken at random. What an episode
-    teaches is learnt at its end, which is the same: a step meets only values of the next one, and those
-    change after it.
+    Deviations from the paper: none; ties, which it leaves open, are broken at random. What an episode teaches
+    is learnt at its end, which is the same: a step meets only values of the next one.
     """
     return OptimisticQLearning(spec, scale, log_term, clip)
 
@@ -134,7 +126,7 @@ def q_ucb_bernstein(
       scale: $c_2 \ge 0$, an absolute constant in the paper.
       variance_scale: $c_1 \ge 0$, another one.
       log_term: $\iota > 0$, $\log(SAT/p)$ in the paper.
-      clip: `"paper"` or `"tight"`, see `q_ucb`.
+      clip: as of `q_ucb`.
     When to use: you compare bonuses of Q-learning in a stationary problem.
     When not: the run is short. Its bonus is the smaller one only after many visits.
     Reference: Jin, Allen-Zhu, Bubeck & Jordan 2018, Algorithm 2 and Theorem 2 [from memory, as one public

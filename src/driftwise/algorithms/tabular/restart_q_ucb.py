@@ -1,19 +1,11 @@
 """RestartQ-UCB: optimistic Q-learning in stages, restarted, with Hoeffding's or Freedman's bonus."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Any, Literal, NamedTuple, Required, TypedDict, Unpack
 
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.tabular.counting import (
-    RunningVariance,
-    TableAgent,
-    empty_variance,
-    greedy_plan,
-    require_all_actions,
-    value_ceilings,
-)
+from driftwise.algorithms.tabular import counting
+from driftwise.algorithms.tabular.counting import RunningVariance, TableAgent
 from driftwise.base.arrays import map_tree, namespace, where_tree
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.schema import add_defaults
@@ -49,8 +41,7 @@ class StagedState(NamedTuple):
 class StagedQLearning(TableAgent):
     """Q-learning in stages, restarted after every `period` episodes: the agent of `restart_q_ucb`.
 
-    `bonus="freedman"`, that of `restart_q_ucb_freedman`, takes the lower of Hoeffding's bound and one by
-    reference values.
+    `bonus="freedman"` takes the lower of Hoeffding's bound and one by reference values.
     """
 
     spec: Spec = member(Spec)
@@ -62,11 +53,11 @@ class StagedQLearning(TableAgent):
     reference_after: Numeric = number(at_least=1, integer=True, default=1)
 
     def init(self, features: FeatureTable) -> StagedState:
-        require_all_actions(features)
+        counting.require_all_actions(features)
         return self._initial_state(features.values)
 
     def plan(self, state: StagedState, features: FeatureTable, key: Key) -> Plan:
-        return greedy_plan(state.q, state.bonus, state.q)
+        return counting.greedy_plan(state.q, state.bonus, state.q)
 
     def update(self, state: StagedState, features: FeatureTable, plan: Plan, episode: Episode) -> StagedState:
         xp, horizon = namespace(state.q), self.spec.horizon
@@ -124,10 +115,10 @@ class StagedQLearning(TableAgent):
         return xp.where(lower, estimate, plain), xp.where(lower, bonus, plain_bonus)
 
     def _initial_state(self, like: Array) -> StagedState:
-        xp, q = namespace(like), value_ceilings(self.spec, like, tight=True)
+        xp, q = namespace(like), counting.value_ceilings(self.spec, like, tight=True)
         nothing, first, reference = xp.zeros_like(q), xp.full_like(q, self.spec.horizon), None
         if self.bonus == "freedman":
-            none = empty_variance(q)
+            none = RunningVariance(nothing, nothing)
             reference = ReferenceValues(first[..., 0], nothing, none, nothing, none)
         return StagedState(q, q, nothing, reference, nothing, first, xp.asarray(0, dtype=xp.int64))
 
@@ -139,8 +130,6 @@ def _and_three_quarters(x: Array) -> Array:
 
 
 class EpochRun(TypedDict, total=False):
-    r"""A run, the chance $\delta$ that bonuses fail, their factor, and how $\delta$ is spread."""
-
     num_episodes: Required[int]
     variation: Required[float]
     delta: Annotated[float, 0.05]
@@ -152,10 +141,8 @@ def tune_restart_q_ucb(spec: Spec, **run: Unpack[EpochRun]) -> dict[str, Any]:
     r"""$D = (SA)^{-1/3}\Delta^{2/3}H^{-2/3}T^{1/3}$ epochs, and $\iota$ for a `confidence`.
 
     `"uniform"` is $\iota = \log(2SAT/\delta)$, with $\delta$ spread over all pairs and steps; `"published"`
-    is $\log(2/\delta)$.
-
-    `variation` is that of the pair that moves most, `environment.variation(K, norm="pairs").total`.
-    $D$ balances the $\sqrt{H^4SATD}$ that epochs cost against the $HT\Delta/D$ that moves within them do.
+    is $\log(2/\delta)$. $D$ balances the $\sqrt{H^4SATD}$ that epochs cost against the $HT\Delta/D$ that
+    moves within them do. `variation` is `environment.variation(K, norm="pairs").total`.
     """
     return _tuned(spec, 4, run)
 
@@ -165,9 +152,9 @@ def tune_restart_q_ucb_freedman(
 ) -> dict[str, Any]:
     r"""$D = (SA)^{-1/3}\Delta^{2/3}T^{1/3}$ epochs, $\iota$ for a `confidence` and $N_0 = c\,SAH^6\iota$.
 
-    `reference_scale` is $c$, a large enough constant in the paper. The other arguments are as of
-    `restart_q_ucb`; here epochs cost $\sqrt{H^2SATD}$. The proof of UCB-Advantage spreads $\delta$ over
-    $4T(H^2T^3 + 3)$ statements, which takes about three times the $\iota$ of `confidence="uniform"`.
+    `reference_scale` is $c$, a large enough constant in the paper; the rest is as of `restart_q_ucb`, with
+    epochs that cost $\sqrt{H^2SATD}$. The proof of UCB-Advantage spreads $\delta$ over $4T(H^2T^3 + 3)$
+    statements, which takes about three times the $\iota$ of `confidence="uniform"`.
     """
     tuned = _tuned(spec, 2, run)
     scale = require_number("reference_scale", reference_scale, above=0)
@@ -177,16 +164,13 @@ def tune_restart_q_ucb_freedman(
 
 
 def _tuned(spec: Spec, power: int, run: EpochRun) -> dict[str, Any]:
-    options = add_defaults(EpochRun, run)
-    sizes: dict[str, Any] = dict(num_episodes=options["num_episodes"])
-    log_term = tabular_log_term(spec, 2, **sizes, delta=options["delta"])
+    options, num_episodes = add_defaults(EpochRun, run), run["num_episodes"]
+    log_term = tabular_log_term(spec, 2, num_episodes=num_episodes, delta=options["delta"])
     if require_choice("confidence", options["confidence"], ("uniform", "published")) == "published":
         log_term = math.log(2 / options["delta"])
-    return dict(
-        period=tabular_period(spec, **sizes, variation=options["variation"], power=power),
-        scale=require_number("beta_scale", options["beta_scale"], at_least=0),
-        log_term=log_term,
-    )
+    period = tabular_period(spec, num_episodes=num_episodes, variation=run["variation"], power=power)
+    scale = require_number("beta_scale", options["beta_scale"], at_least=0)
+    return dict(period=period, scale=scale, log_term=log_term)
 
 
 @tuned_by(tune_restart_q_ucb, "period", "scale", "log_term")
@@ -196,18 +180,16 @@ def restart_q_ucb(
 ) -> StagedQLearning:
     r"""Restarted Q-learning with upper confidence bounds, of Hoeffding's type.
 
-    In every epoch $Q_h$ starts at $H-h+1$. The visits of $(s, a)$ at step $h$ make up stages of
-    $e_1 = H$, $e_{i+1} = \lfloor(1 + \tfrac1H)e_i\rfloor$ visits. When one of $n$ visits is over,
+    In every epoch $Q_h$ starts at $H-h+1$. The visits of $(s, a)$ at step $h$ make up stages of $e_1 = H$,
+    $e_{i+1} = \lfloor(1 + \tfrac1H)e_i\rfloor$ visits. When one of $n$ visits is over,
     $$Q_h(s,a) \leftarrow \min\Bigl\{Q_h(s,a), \frac1n\sum_{\text{stage}} \bigl(r + V_{h+1}(s')\bigr)
       + c\bigl(\sqrt{H^2\iota/n} + \sqrt{\iota/n}\bigr) + 2b_\Delta\Bigr\}, \qquad
       V_h(s) \leftarrow \max_a Q_h(s,a).$$
 
     Args:
-      period: episodes in an epoch.
-      scale: $c \ge 0$, one in the paper.
       log_term: $\iota > 0$, $\log(2/\delta)$ in the paper.
-      drift_bonus: $b_\Delta \ge 0$, $\Delta_r + H\Delta_p$ for the variation within an epoch; 0 where
-        that is unknown.
+      drift_bonus: $b_\Delta \ge 0$, $\Delta_r + H\Delta_p$ for the variation within an epoch; 0 where that is
+        unknown.
     When to use: states and actions are few, no model should be kept, and the problem drifts.
     When not: the period is short. Q-learning needs many visits, and each restart throws them away.
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar 2021, Algorithm 1; its Theorem 2 is the bound without
@@ -248,8 +230,6 @@ def restart_q_ucb_freedman(
     $2\bar b$ is below $b$ only in stages of more than $10^4\iota$ visits.
 
     Args:
-      period: episodes in an epoch.
-      scale: $c \ge 0$, one in the paper.
       reference_after: $N_0$, a number of visits; $c'SAH^6\iota$ in the paper.
       log_term: $\iota > 0$, $\log(2/\delta)$ in the paper.
       drift_bonus: $b_\Delta \ge 0$, see `restart_q_ucb`.

@@ -1,33 +1,16 @@
 """UCBVI: optimistic value iteration on counts, under any forgetting."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, NamedTuple, Unpack
 
+from driftwise.algorithms import any_forgetting
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.any_forgetting import (
-    AnyForgetting,
-    ForgettingKind,
-    choose_forgetting,
-    tabular_keyword,
-)
+from driftwise.algorithms.any_forgetting import AnyForgetting, ForgettingRun, choose_forgetting
 from driftwise.algorithms.tabular.counting import TableAgent, require_all_actions, value_ceilings
-from driftwise.base.agent import Forecaster
+from driftwise.base import Forecast, Forecaster, Forgetting, MeanRewards, Numeric, SharedSteps, member, number
 from driftwise.base.arrays import namespace, scan
-from driftwise.base.knowledge import MeanRewards, SharedSteps
-from driftwise.base.part import choice, member, number, part
-from driftwise.base.types import (
-    Array,
-    Episode,
-    FeatureTable,
-    Forecast,
-    Forgetting,
-    Key,
-    Moments,
-    Numeric,
-    Plan,
-    Spec,
-)
+from driftwise.base.part import choice, part
+from driftwise.base.schema import add_defaults
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Plan, Spec, next_step
 from driftwise.base.validation import ArgumentError, require_choice, require_number
 from driftwise.parts import NoForgetting
 from driftwise.parts.least_squares import pool_steps
@@ -151,8 +134,8 @@ class CountingValueIteration(TableAgent, Forecaster):
             means[..., 0] if self.rewards == "learnt" else xp.reshape(features.get(MeanRewards).array, pairs)
         )
         kernel = xp.broadcast_to(means[..., 1:], (*pairs, size.num_states))
-        gap = xp.concat([gap[1:], xp.zeros_like(gap[:1])])  # values after the last step are known to be zero
-        return xp.broadcast_to(count, pairs), xp.broadcast_to(rewards, pairs), kernel, gap
+        # values after the last step are known to be zero
+        return xp.broadcast_to(count, pairs), xp.broadcast_to(rewards, pairs), kernel, next_step(gap)
 
     def _bonus(self, count: Array, rewards: Array, kernel: Array, gap: Array, value: Array) -> Array:
         """The bonus of each pair of one step, before the scale: `[S, A]`."""
@@ -172,12 +155,9 @@ def tune_ucbvi(
     spec: Spec,
     *,
     num_episodes: int,
-    variation: float = 0.0,
-    forgetting: ForgettingKind = "none",
     bonus: Literal["hoeffding", "bernstein"] = "hoeffding",
     steps: Literal["apart", "shared"] = "apart",
-    delta: float = 0.05,
-    beta_scale: float = 1.0,
+    **options: Unpack[ForgettingRun],
 ) -> dict[str, Any]:
     r"""$L = \log(5SAT/\delta)$ and, if it is to forget, a memory that balances drift and regret.
 
@@ -187,12 +167,13 @@ def tune_ucbvi(
     """
     require_choice("bonus", bonus, ("hoeffding", "bernstein"))
     require_choice("steps", steps, ("apart", "shared"))
-    run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
+    given = add_defaults(ForgettingRun, options)
     power = (2 if bonus == "hoeffding" else 1) + (steps == "apart")
+    run = dict(num_episodes=num_episodes, variation=given["variation"], power=power)
     return dict(
-        scale=require_number("beta_scale", beta_scale, at_least=0),
-        log_term=tabular_log_term(spec, 5, num_episodes=num_episodes, delta=delta),
-        **tabular_keyword(spec, forgetting, **run, power=power),
+        scale=require_number("beta_scale", given["beta_scale"], at_least=0),
+        log_term=tabular_log_term(spec, 5, num_episodes=num_episodes, delta=given["delta"]),
+        **any_forgetting.tabular_keyword(spec, given["forgetting"], **run),
     )
 
 
@@ -226,7 +207,6 @@ def ucbvi(
     where $N'_{h+1}(y)$ counts the visits of a state at the next step.
 
     Args:
-      scale: $c \ge 0$, one in the paper.
       log_term: $L > 0$, $\log(5SAT/\delta)$ in the paper.
       bonus: `"hoeffding"` (the paper's bonus_1) or `"bernstein"` (bonus_2).
       clip: `"paper"` as above; `"tight"` clips step h at $H-h+1$, and starts there.
@@ -235,14 +215,12 @@ def ucbvi(
         not depend on the step (other environments are refused).
       monotone: also $Q_{t,h} \le Q_{t-1,h}$, only where nothing is forgotten.
     When to use: states and actions are few; with `rate`, `length` or `period` it forgets.
-    When not: states are many. A pair that was not visited is unknown; least squares on features share
-    what they learn.
+    When not: states are many: nothing is known of a pair that was not visited.
     Reference: Azar, Osband & Munos 2017, Algorithms 1 to 4, with their constants.
     Deviations from the paper: it is `rewards="known"`, `steps="shared"`, `monotone=True`, and then none but
-    that ties are broken at random and that the last sum of Bernstein's bonus is 0 at the last step, where
-    the next value is known. Learnt rewards add $\sqrt{8L\hat r(1-\hat r)/N}$ to Bernstein's bonus;
-    Hoeffding's has room for them. Forgetting is ours: $N = \sum\omega$, as in discounted UCB (Garivier &
-    Moulines 2011).
+    that ties are broken at random and that the last sum of Bernstein's bonus is 0 at the last step, where the
+    next value is known. Learnt rewards add $\sqrt{8L\hat r(1-\hat r)/N}$ to Bernstein's bonus; Hoeffding's
+    has room for them. Forgetting is ours: $N = \sum\omega$, as in discounted UCB (Garivier & Moulines 2011).
     """
     chosen = choose_forgetting(**forgetting)
     return CountingValueIteration(spec, chosen, scale, log_term, bonus, clip, rewards, steps, monotone)

@@ -1,7 +1,5 @@
 """Memory that tunes itself: recipes of a mixture of memories, which need only the sizes of the problem."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -17,17 +15,10 @@ from driftwise.base.schema import add_defaults
 from driftwise.base.times import to_seconds
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_count
-from driftwise.parts import (
-    ClockWeights,
-    ConfidenceRadius,
-    ExponentialWeights,
-    FixedShare,
-    LearntNoise,
-    LeastSquares,
-    NoForgetting,
-    Thompson,
-    Ucb,
-)
+from driftwise.parts import ClockWeights, ConfidenceRadius, ExponentialWeights, FixedShare, LearntNoise
+from driftwise.parts.exploration import Thompson, Ucb
+from driftwise.parts.forgetting import NoForgetting
+from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.links import LinkName
 
 _P = ParamSpec("_P")
@@ -98,16 +89,10 @@ def mixture(
     fresh = options["fresh"]
     if fresh is None:
         fresh = "at_alarm" if can_be_copied(candidates) else "never"
-    return MixtureOfMemories(
-        candidates,
-        FixedShare(options["share"], options["favour"]),
-        _NOISE_OF_MDPS if base.spec.horizon > 1 else _NOISE,
-        _NOISE_FORGETTING,
-        options["decision"],
-        options["weighing"],
-        origin,
-        fresh,
-    )
+    sharing = FixedShare(options["share"], options["favour"])
+    noise = _NOISE_OF_MDPS if base.spec.horizon > 1 else _NOISE
+    choices = options["decision"], options["weighing"], origin, fresh
+    return MixtureOfMemories(candidates, sharing, noise, _NOISE_FORGETTING, *choices)
 
 
 @_register("the base's", problem="any", takes_arms=True)
@@ -121,9 +106,8 @@ def adaptive(base: Agent | Sequence[Agent], **mixing: Unpack[Mixing]) -> Mixture
 
     Args:
       base: an agent on least squares, on mirror descent (`d_glb_omd`), or one that counts (`ucbvi`). If it
-        holds a grid, its points are the
-        candidates; so are several agents that are alike but for their numbers. Else its own forgetting is
-        replaced by exponential weights of all lengths. Its exploration stays as it is.
+        holds a grid, its points are the candidates; so are several agents that are alike but for their
+        numbers. Else its own forgetting is replaced by exponential weights of all lengths.
     When to use: an agent should find its memory by itself; the candidates are a grid of memories.
     When not: you know the memory, or need a bound on regret. There is one on forecasts alone.
     """
@@ -152,10 +136,8 @@ def adaptive_lin_ucb(
       exploration: `"theory"` is $c = 1$, `"practical"` 0.3, see docs/adaptive.md.
       delta: $\delta$ of the radius.
       ridge: $\lambda > 0$, in units of the noise.
-    When to use: you do not know how fast the problem drifts, or how large the noise is. Start here with a
-    bandit.
-    When not: you need a bound on regret. There is one on forecasts alone. A known memory saves the cost
-    of the others.
+    When to use: you do not know how fast the problem drifts, or how large the noise is. Start here.
+    When not: you need a bound on regret. A known memory saves the cost of the others.
     """
     factor = _RADII[require_choice("exploration", exploration, list(_RADII))]
     radius = ConfidenceRadius(noise_scale=1.0, norm_bound=0.0, delta=delta, scale=factor)
@@ -194,8 +176,7 @@ def adaptive_opt_wlsvi(
     Args:
       radius: $\beta \ge 0$, for rewards in [0, 1].
     When to use: you do not know how fast the MDP drifts. Start here with episodes.
-    When not: you need a bound on regret. There is one on forecasts alone. A known memory saves the cost
-    of the others.
+    When not: you need a bound on regret. A known memory saves the cost of the others.
     """
     agent = LeastSquares(spec, NoForgetting(), Ucb(radius), ridge, clip="tight")
     return mixture(_require_no_grid(agent), **mixing)
@@ -213,11 +194,10 @@ def _mixture_in_noise(agent: LeastSquares, **mixing: Unpack[Mixing]) -> MixtureO
     return mixture(_require_no_grid(dataclasses.replace(agent, noise=LearntNoise())), "first", **mixing)
 
 
-@_register(
-    "UCB, single norm",
-    "ours; Zhang, Xu, Zhao & Sugiyama 2025; Herbster & Warmuth 1998",
-    problem="linear bandit",
-)
+_GLB_PAPER = "ours; Zhang, Xu, Zhao & Sugiyama 2025; Herbster & Warmuth 1998"
+
+
+@_register("UCB, single norm", _GLB_PAPER, problem="linear bandit")
 def adaptive_glb_omd(
     spec: Spec,
     *,
@@ -236,11 +216,9 @@ def adaptive_glb_omd(
 
     Args:
       link, norm_bound, noise_scale, delta: as in `d_glb_omd`.
-      radius_scale: a factor of the radius; theory's is 1 with the `ridge` of `d_glb_omd`, which explores more
-        than most streams have use for.
+      radius_scale: a factor of the radius; theory's is 1 with the `ridge` of `d_glb_omd`.
     When to use: rewards are clicks or counts, and you do not know how fast they drift.
-    When not: rewards are numbers with a linear mean; `adaptive_lin_ucb` needs no link and learns the
-    noise.
+    When not: rewards are numbers with a linear mean; `adaptive_lin_ucb` learns the noise.
     """
     numbers = dict(norm_bound=norm_bound, noise_scale=noise_scale, ridge=ridge, delta=delta)
     return mixture(d_glb_omd(spec, rate=1.0, link=link, radius_scale=radius_scale, **numbers), **mixing)

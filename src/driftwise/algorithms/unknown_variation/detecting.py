@@ -1,7 +1,5 @@
 """Agents that restart when a test finds a change, and play now and then what the test asks for."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Literal, NamedTuple
 
@@ -50,12 +48,9 @@ class DetectAndRestart(Wrapper):
     In epoch $k$ an episode is played by force with probability $\alpha_k = \min\{1, \alpha\sqrt k\}$, where
     $\alpha$ = `forcing`, drawn for each: at one of the places of the test, all alike, the pair that is worth
     most to the test is taken in every state. The base learns from it, too, unless it weighs what it sees by
-    the chance of its own policy: then it learns from its own plays alone.
-
-    An episode that was planned before the last alarm still teaches the base, but does not count for the test.
-
-    `keep="window"` restarts with what was learnt in the shortest window in which the change shows, by a
-    copy of the base that began with it. That is for tests that look at windows.
+    the chance of its own policy. An episode that was planned before the last alarm still teaches the base,
+    but does not count for the test. `keep="window"` restarts with what was learnt in the shortest window in
+    which the change shows, by a copy of the base that began with it.
     """
 
     base: Agent = member(Agent)
@@ -84,8 +79,7 @@ class DetectAndRestart(Wrapper):
         return DetectingState(fresh, since, test, none, alarm)
 
     def _in_every_window(self, leaf: Array) -> Array:
-        xp = namespace(leaf)
-        return xp.stack([leaf] * self.test.num_windows)
+        return namespace(leaf).stack([leaf] * self.test.num_windows)
 
     def plan(self, state: DetectingState, features: FeatureTable, key: Key) -> Plan:
         xp, plan = namespace(state.alarm), self.base.plan(state.base, features, key)
@@ -110,8 +104,7 @@ class DetectAndRestart(Wrapper):
         return xp.minimum(self.forcing * growth, xp.ones_like(growth))
 
     def action_probabilities(self, plan: Plan, key: Key) -> Array:
-        draw: ForcedPlayDraw = plan.drawn
-        return draw.chances[0, 0]
+        return plan.drawn.chances[0, 0]
 
     def update(
         self, state: DetectingState, features: FeatureTable, plan: Plan, episode: Episode
@@ -159,12 +152,10 @@ def _forcing(dim: int, num_episodes: int, forcing: Numeric | None) -> Numeric:
     return min(1.0, math.sqrt(dim * math.log(num) / num)) if forcing is None else forcing
 
 
-@register(
-    "restart on an alarm",
-    "the base's, and forced plays",
-    "ours, after Gerogiannis, Huang, Bose & Veeravalli 2025",
-    "none",
-)
+_PAPER = "ours, after Gerogiannis, Huang, Bose & Veeravalli 2025"
+
+
+@register("restart on an alarm", "the base's, and forced plays", _PAPER, "none")
 def detect_and_restart(
     base: Agent,
     *,
@@ -181,9 +172,9 @@ def detect_and_restart(
     r"""An agent that restarts when what it sees now and what it saw before cannot have one parameter.
 
     Windows of every length $2^j$ are held against what came before them, by the confidence ellipsoids of
-    `driftwise.parts.window_tests.EllipsoidTest`: as long as nothing changes there is no alarm with
-    probability $1-\delta$, whatever the base plays. An episode goes to pairs of which least is known with
-    probability $\alpha\sqrt k$ after $k-1$ alarms, so that changes are found where the base does not look.
+    `driftwise.parts.window_tests.EllipsoidTest`: while nothing changes there is no alarm with probability
+    $1-\delta$, whatever the base plays. An episode goes to pairs of which least is known with probability
+    $\alpha\sqrt k$ after $k-1$ alarms.
 
     ```python
     base = lin_ucb(spec, noise_scale=0.3)
@@ -191,31 +182,26 @@ def detect_and_restart(
     ```
 
     Args:
-      base: any agent, of a bandit or an MDP; it should be made for problems that do not change.
+      base: any agent, made for problems that do not change.
       num_episodes: $K$; windows are up to $K$ long.
-      noise_scale: $\sigma$ of rewards; without it 1/2, as for rewards in [0, 1]. What is learnt of next
-        states has 1/2, too. Behind a link it is left out: the mean says how much a reward varies.
+      noise_scale: $\sigma$ of rewards; without it 1/2, as for rewards in [0, 1] and for what is learnt of
+        next states. Left out behind a link: the mean says how much a reward varies.
       norm_bound: $S \ge \|\theta\|$; without it 1 for a bandit, 5 behind a link, and $\sqrt d$ for an MDP.
       delta: $\delta$, the chance of a false alarm in the whole run.
-      ridge: $\lambda > 0$ of the test; without it $(\sigma/S)^2$, whose share of a radius is $\sigma$, or
-        behind a link what theory asks for.
+      ridge: $\lambda > 0$ of the test; without it $(\sigma/S)^2$, or behind a link what theory asks for.
       forcing: $\alpha$; without it $\sqrt{d\log K/K}$. 0 looks only where the base does.
-      keep: `"window"` restarts with what was learnt in the shortest window in which the change shows: less
-        is lost, and what is kept of before the change, if the window began then, is never thrown away. It
-        takes a copy of the base for each length of window.
-      num_functions: of next states that an MDP's transitions are tested by; without it 4. Behind a link it is
-        left out.
+      keep: `"window"` restarts with what was learnt in the shortest window in which the change shows, by a
+        copy of the base for each length of window.
+      num_functions: of next states that an MDP's transitions are tested by; without it 4.
       link: $\mu$ of a bandit with the means $\mu(x^\top\theta)$: `"logistic"` for clicks, `"log"` for counts.
-        Then the confidence sets are those of GLB-OMD, see `driftwise.parts.window_tests.LinkTest`: the
-        promise holds behind the link, and changes are found late. Online, rewards outside the link's range
-        are refused.
+        Then the confidence sets are those of GLB-OMD, see `driftwise.parts.window_tests.LinkTest`, and
+        changes are found late. Online, rewards outside the link's range are refused.
 
     The idea of forced exploration, a test and a restart around any base is that of Gerogiannis, Huang, Bose &
     Veeravalli 2025 (DAL) and Gerogiannis, Huang & Veeravalli 2026 (DARLING, for MDPs), of which we know the
     abstracts. Everything else here is ours, and no bound on the regret is known.
 
-    When to use: the problem jumps, false alarms must be rare with a promise, and any agent should be the
-    base.
+    When to use: the problem jumps, and false alarms must be rare with a promise.
     When not: it drifts slowly. Alarms come late, and forced plays are paid all the time.
     """
     spec, levels = base.spec, require_count("num_episodes", num_episodes).bit_length()
@@ -241,11 +227,7 @@ def detect_and_restart(
 
 
 @register(
-    "restart on an alarm",
-    "the base's, and a covering set by force",
-    "ours, after Gerogiannis, Huang, Bose & Veeravalli 2025",
-    "none",
-    problem="linear bandit",
+    "restart on an alarm", "the base's, and a covering set by force", _PAPER, "none", problem="linear bandit"
 )
 def covering_restart(
     base: Agent,
@@ -264,20 +246,18 @@ def covering_restart(
     all. Arms have to be the same in every round.
 
     Args:
-      base: any agent of a bandit; it should be made for problems that do not change.
-      num_episodes: $K$, which `forcing` follows from.
+      base: any agent of a bandit, made for problems that do not change.
       delta: $\delta$, the chance of a false alarm, ever.
       forcing: $\alpha$; without it $\sqrt{d\log K/K}$. In epoch $k$ a round is forced with probability
         $\alpha\sqrt k$, and each of the $d$ arms is as likely.
       window: the newest forced plays of an arm among which a split is looked for.
-    When to use: arms are the same in every round, the problem jumps, and false alarms must be rare with a
-    promise.
+    When to use: arms are the same in every round, the problem jumps, and false alarms must be rare.
     When not: the drift is slow, or arms change from round to round: its test then compares rewards of arms
-    that differ, and its promise is void.
+    that differ.
     Reference: Gerogiannis, Huang, Bose & Veeravalli 2025 (DAL) play a covering set by force, with a detector
     for each of its arms around any base of optimal order, and show a regret of the order $\sqrt{N_TT}$ for
     $N_T$ changes that are far enough apart. We know its abstract: covering set, schedule and test are ours.
     """
     require_bandit(base.spec)
-    test = MeansTest(noise_scale, delta, window)
-    return DetectAndRestart(base, test, _forcing(base.spec.dim, num_episodes, forcing))
+    share = _forcing(base.spec.dim, num_episodes, forcing)
+    return DetectAndRestart(base, MeansTest(noise_scale, delta, window), share)

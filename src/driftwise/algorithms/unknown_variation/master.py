@@ -1,7 +1,5 @@
 """MASTER: instances of one agent on many time scales, and tests that tell when the problem has changed."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict, Unpack
 
@@ -10,19 +8,14 @@ import numpy as np
 from driftwise.algorithms.algorithm import register
 from driftwise.algorithms.bandits.lin_ucb import lin_ucb
 from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb
+from driftwise.base import validation
 from driftwise.base.agent import Agent, Wrapper
 from driftwise.base.arrays import map_tree, namespace, where_tree, write_at
 from driftwise.base.part import count, member, number, part
 from driftwise.base.random import draw_uniform, fold
 from driftwise.base.schema import add_defaults
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Spec
-from driftwise.base.validation import (
-    ArgumentError,
-    require_count,
-    require_number,
-    require_numeric,
-    require_range,
-)
+from driftwise.base.validation import ArgumentError, require_count, require_number, require_range
 from driftwise.theory.tuning import lsvi_ucb_radius
 
 _SCHEDULE = 1  # where instances are scheduled, below the key of an episode's plan
@@ -60,12 +53,11 @@ class ScheduleDraw(NamedTuple):
 class Master(Wrapper):
     r"""Multi-scale instances of `base`, and a restart of all when one of two tests fails.
 
-    A block of order $n$ has $2^n$ rounds. In its round $\tau = 0, 1, \dots$ an instance of every order $m
-    \le n$ with $2^m \mid \tau$ is scheduled for $2^m$ rounds with probability $\rho(2^n)/\rho(2^m) =
-    2^{-(n-m)/2}$. The shortest instance that covers a round acts, and alone learns. With $R$ the mean
-    reward of the episode's steps and $\tilde g$ the optimistic value of the acting instance, both with
-    `low` and `high` mapped to 0 and 1, and $\hat\rho(t) = c\,b/\sqrt t$, everything restarts at order
-    `first_order` if
+    A block of order $n$ has $2^n$ rounds. In its round $\tau = 0, 1, \dots$ an instance of every order $m \le
+    n$ with $2^m \mid \tau$ is scheduled for $2^m$ rounds with probability $\rho(2^n)/\rho(2^m) =
+    2^{-(n-m)/2}$. The shortest instance that covers a round acts, and alone learns. With $R$ the mean reward
+    of the episode's steps and $\tilde g$ the optimistic value of the acting instance, both with `low` and
+    `high` mapped to 0 and 1, and $\hat\rho(t) = c\,b/\sqrt t$, everything restarts at order `first_order` if
 
     1. an order-$m$ instance ends, and $R$ was on average at least $U + 9\hat\rho(2^m)$ while it was
        scheduled, where $U$ is the lowest $\tilde g$ of the block, or
@@ -110,10 +102,9 @@ class Master(Wrapper):
         reward = self._scaled(xp.sum(episode.rewards))
         optimistic = xp.clip(self._scaled(plan.value[episode.states[0]]), 0, 1)
         orders = xp.arange(self.num_orders, dtype=xp.int64)
-        played = MasterState(
+        played = state._replace(
             bases=(),
             schedule=schedule._replace(unused=schedule.unused & (orders != slot)),
-            order=state.order,
             age=state.age + 1,
             gained=state.gained + reward,
             excess=state.excess + optimistic - reward,
@@ -130,9 +121,8 @@ class Master(Wrapper):
         longest = xp.asarray(self.num_orders - 1, dtype=state.order.dtype)
         following = xp.where(restart, new.order, xp.minimum(state.order + 1, longest))
         after = where_tree(over, new._replace(order=following, restarted=restart), played)
-        return after._replace(
-            bases=map_tree(lambda leaf, new: write_at(leaf, slot, new), state.bases, learnt)
-        )
+        bases = map_tree(lambda leaf, new: write_at(leaf, slot, new), state.bases, learnt)
+        return after._replace(bases=bases)
 
     def diagnostics(self, state: MasterState) -> dict[str, Array]:
         """Whether a test failed, and it restarted."""
@@ -145,17 +135,14 @@ class Master(Wrapper):
 
     def advance_schedule(self, state: MasterState, chances: Array) -> Schedule:
         """The instances that are there in the coming round: those of `state` and those that begin."""
-        xp = namespace(chances)
+        xp, kept = namespace(chances), state.schedule
         orders = xp.arange(self.num_orders, dtype=xp.int64)
         lengths = 1 << orders
         likelihood = xp.sqrt(2.0 ** xp.astype(orders - state.order, chances.dtype))  # ρ(2ⁿ)/ρ(2ᵐ)
         begins = (orders <= state.order) & (state.age % lengths == 0) & (chances < likelihood)
-        kept = state.schedule
-        return Schedule(
-            end=xp.where(begins, state.age + lengths, kept.end),
-            unused=begins | kept.unused,
-            gained_before=xp.where(begins, state.gained, kept.gained_before),
-        )
+        end = xp.where(begins, state.age + lengths, kept.end)
+        gained_before = xp.where(begins, state.gained, kept.gained_before)
+        return Schedule(end, begins | kept.unused, gained_before)
 
     def _acting(
         self, state: MasterState, chances: Array, features: FeatureTable
@@ -180,9 +167,6 @@ class Master(Wrapper):
         first, last = (xp.asarray(order, dtype=xp.int64) for order in (self.first_order, self.num_orders - 1))
         age = xp.asarray(0, dtype=xp.int64)
         return MasterState((), schedule, xp.minimum(first, last), age, zero, zero, zero + 1, zero > 0)
-
-
-_PAPER = "Wei & Luo 2021"
 
 
 class TestOptions(TypedDict, total=False):
@@ -212,29 +196,26 @@ class TestOptions(TypedDict, total=False):
 def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Unpack[TestOptions]) -> Master:
     r"""Multi-scale stochastic tests of an optimistic agent, and a restart when one of them fails.
 
-    See `Master` for the schedule and the tests. There $\hat\rho(t) = b/\sqrt t$ with
-    $b = 6\hat n\log(K/\delta)\,\rho$ and $\hat n = \log_2 K + 1$.
+    See `Master` for the schedule and the tests. There $\hat\rho(t) = b/\sqrt t$ with $b = 6\hat
+    n\log(K/\delta)\,\rho$ and $\hat n = \log_2 K + 1$.
 
     Args:
       base: an agent whose value of the first state is optimistic.
       regret_scale: $\rho$: in a problem that does not vary, the base loses $\rho/\sqrt t$ an episode in the
         mean of $t$ episodes, where rewards of an episode lie between 0 and 1.
     When to use: you want the best known rate without knowing the variation, for any optimistic base.
-    When not: the run is of usual length. With the published constants its tests never fail in it. Bases
-    that are not optimistic are refused.
+    When not: the run is of usual length. With the published constants its tests never fail in it.
     Reference: Wei & Luo 2021, Algorithms 1, 2 and 3.
-    Deviations from the paper: `test_scale` and `first_order`. It assumes that every episode offers the same:
-    one set of arms, one first state.
+    Deviations from the paper: `test_scale` and `first_order`. Every episode has to offer the same: one set of
+    arms, one first state.
     """
-    num_episodes = require_count("num_episodes", num_episodes)
-    regret_scale = require_numeric("regret_scale", regret_scale, above=0)
-    options = add_defaults(TestOptions, tests)
+    num_episodes, options = require_count("num_episodes", num_episodes), add_defaults(TestOptions, tests)
     confidence = 6 * (math.log2(num_episodes) + 1) * _log(num_episodes, options.pop("delta"))
-    width = confidence * np.asarray(regret_scale)
+    width = confidence * np.asarray(validation.require_numeric("regret_scale", regret_scale, above=0))
     return Master(base, num_orders=num_episodes.bit_length(), width=width, **options)
 
 
-@register("restart when a test fails", "UCB, on many time scales", _PAPER, problem="linear bandit")
+@register("restart when a test fails", "UCB, on many time scales", problem="linear bandit")
 def master_lin_ucb(
     spec: Spec, *, num_episodes: int, radius_scale: float = 1.0, **tests: Unpack[TestOptions]
 ) -> Master:
@@ -243,8 +224,7 @@ def master_lin_ucb(
 
     Args:
       radius_scale: a factor of $\beta$.
-    When to use: you want the best known rate of a linear bandit without knowing the variation, for fixed
-    arms.
+    When to use: you want the best known rate for fixed arms without knowing the variation.
     When not: the run is of usual length. With the published constants its tests never fail in it.
     Reference: Wei & Luo 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.
     """
@@ -255,7 +235,7 @@ def master_lin_ucb(
     return master(base, num_episodes=num_episodes, regret_scale=beta * root, **tests)
 
 
-@register("restart when a test fails", "UCB, on many time scales", _PAPER, problem="linear MDP")
+@register("restart when a test fails", "UCB, on many time scales", problem="linear MDP")
 def master_lsvi_ucb(
     spec: Spec,
     *,
@@ -265,24 +245,20 @@ def master_lsvi_ucb(
     mu_bound: float | None = None,
     **tests: Unpack[TestOptions],
 ) -> Master:
-    r"""MASTER over LSVI-UCB: $\rho = \beta\sqrt{d\log(K/\delta)}$ in units of the largest return $H$.
+    r"""MASTER over `lsvi_ucb`: $\rho = \beta\sqrt{d\log(K/\delta)}$ in units of the largest return $H$.
 
     Args:
-      beta_scale: $c$ of the radius $\beta = c\,dH\sqrt{\log(2dT/\delta)}$, $T = KH$.
-      clip: of values, as in `lsvi_ucb`.
+      clip: as of `lsvi_ucb`.
       delta: $\delta$ of the tests and of the radius.
-    When to use: you want the best known rate of a linear MDP without knowing the variation, from one
-    first state.
+    When to use: you want the best known rate from one first state without knowing the variation.
     When not: the run is of usual length. With the published constants its tests never fail in it.
     Reference: Wei & Luo 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.
     """
-    beta_scale = require_number("beta_scale", beta_scale, above=0)
     run: dict[str, Any] = dict(num_episodes=num_episodes, delta=add_defaults(TestOptions, tests)["delta"])
-    beta = lsvi_ucb_radius(
-        dim=spec.dim, horizon=spec.horizon, beta_scale=beta_scale, mu_bound=mu_bound, **run
-    )
-    base = lsvi_ucb(spec, radius=beta, clip=clip)
+    known = dict(beta_scale=require_number("beta_scale", beta_scale, above=0), mu_bound=mu_bound)
+    beta = lsvi_ucb_radius(dim=spec.dim, horizon=spec.horizon, **known, **run)
     scale = beta * math.sqrt(spec.dim * _log(**run))
+    base = lsvi_ucb(spec, radius=beta, clip=clip)
     return master(base, num_episodes=num_episodes, regret_scale=scale, **tests)
 
 

@@ -1,7 +1,5 @@
 """Agents that restart: when a detector raises an alarm, or by chance."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, NamedTuple
 
 from driftwise.algorithms.algorithm import register
@@ -42,10 +40,10 @@ class Restarting(Wrapper):
     over the steps of what prediction errors $e_h = r_h + V_{h+1}(s_{h+1}) - \hat Q_h(s_h, a_h)$ are in excess
     of the bonus $b_h$, $\operatorname{sign}(e_h)\max(0, |e_h| - |b_h|)$, where $\hat Q$ is the index without
     its bonus: in a bandit $e$ is the reward less its prediction. An agent that knows how little it knows is
-    thus not blamed for it: neither learning nor the new rewards of a better policy often raise an alarm.
-    An episode that was planned before the last alarm still teaches the base, but does not count for the
-    detector: predictions of an agent that is no more would look like another change.
-    Learners of the gain predict no rewards, but relative values: for them it is `"rewards"` only.
+    thus not blamed for it: neither learning nor the new rewards of a better policy often raise an alarm. An
+    episode that was planned before the last alarm still teaches the base, but does not count for the
+    detector: predictions of an agent that is no more would look like another change. Learners of the gain
+    predict no rewards, but relative values: for them it is `"rewards"` only.
     """
 
     base: Agent = member(Agent)
@@ -54,9 +52,8 @@ class Restarting(Wrapper):
 
     def __post_init__(self) -> None:
         if self.watch == "residuals" and Continuing in self.needs:
-            raise ArgumentError(
-                "watch", "be 'rewards' around a base for problems without episodes", self.watch
-            )
+            expected = "be 'rewards' around a base for problems without episodes"
+            raise ArgumentError("watch", expected, self.watch)
 
     def init(self, features: FeatureTable) -> RestartingState:
         xp = namespace(features.values)
@@ -119,7 +116,6 @@ def change_detection(
     ```
 
     Args:
-      base: any agent.
       detector: `Glr` or `Cusum` of `driftwise.parts.detectors`; without it `Glr()`.
       watch: `"rewards"` or `"residuals"`, as in `Restarting`.
     When to use: the problem jumps, and rewards or errors show it where the agent looks.
@@ -138,7 +134,6 @@ def random_restart(base: Agent, *, probability: Numeric) -> Restarting:
     """An agent that restarts with the same probability after every episode: the honest baseline of MASTER.
 
     Args:
-      base: any agent.
       probability: of a restart, in every episode.
     When to use: you want to know whether a detector does better than chance.
     When not: you want to profit from restarts. Those of chance fall anywhere.

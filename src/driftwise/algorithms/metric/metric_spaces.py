@@ -1,6 +1,4 @@
-"""Kernel-UCBVI, and with time weights KeRNS: optimistic value iteration on means over a neighbourhood."""
-
-from __future__ import annotations
+"""States and actions with a distance: adaptive Q-learning, and Kernel-UCBVI and KeRNS."""
 
 import math
 from typing import Any, NamedTuple, Unpack, get_args
@@ -9,28 +7,135 @@ import numpy as np
 
 from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.any_forgetting import AnyForgetting, choose_forgetting
-from driftwise.base.agent import Agent
-from driftwise.base.arrays import namespace, scan
-from driftwise.base.knowledge import Positions
-from driftwise.base.part import member, number, part
-from driftwise.base.types import (
-    Array,
-    Episode,
-    FeatureTable,
-    Key,
-    Moments,
-    Numeric,
-    Plan,
-    Sample,
-    Spec,
-    Variation,
-    WeightFunction,
-)
-from driftwise.base.validation import require_choice, require_instance, require_number
+from driftwise.base import Agent, Positions, Sample, Variation, WeightFunction, member, number
+from driftwise.base.arrays import namespace, scan, where_tree
+from driftwise.base.part import part
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Spec
+from driftwise.base.validation import ArgumentError, require_choice, require_instance, require_number
 from driftwise.parts.policies import greedy_policy
 from driftwise.parts.regression import empty_moments
-from driftwise.theory.metric_tuning import KernelTuning, kernel_bandwidth, kernel_rate
+from driftwise.theory.metric_tuning import KernelTuning, kernel_bandwidth, kernel_rate, partition_period
 from driftwise.theory.tuning import tabular_log_term
+
+
+class PartitionState(NamedTuple):
+    """The partition. All pairs of a square hold its values, so that cutting it changes a depth."""
+
+    q: Array  # [H, N]
+    bonus: Array  # [H, N] all bonuses that q contains
+    count: Array  # [H, N] visits of the square, and of those it was cut from
+    depth: Array  # [H, N] cuts that led to it: its sides are 2^−depth long
+    tick: Array  # episodes since the last restart
+
+
+@part
+class AdaptiveQLearning(Agent):
+    """Q-learning on a partition of the unit square that becomes finer where there are visits.
+
+    The agent of `adaptive_q_learning`. Intervals are closed above, and the first also below; a `period` of 0
+    never restarts.
+    """
+
+    spec: Spec = member(Spec)
+    radius: Numeric = number(at_least=0)
+    period: Numeric = number(at_least=0, integer=True, default=0)
+
+    @property
+    def needs(self) -> tuple[type, ...]:
+        return (Positions,)
+
+    def init(self, features: FeatureTable) -> PartitionState:
+        positions: Array = features.get(Positions).array
+        if (coordinates := positions.shape[-1]) != 2:
+            raise ArgumentError("positions", "have 2 coordinates, of state and action", coordinates)
+        return self._fresh(positions)
+
+    def plan(self, state: PartitionState, features: FeatureTable, key: Key) -> Plan:
+        xp, spec = namespace(state.q), self.spec
+        q = state.q.reshape((spec.horizon, spec.num_states, -1))
+        values = xp.minimum(xp.max(q, axis=-1), spec.horizon)
+        weights = xp.zeros((spec.horizon, 0), dtype=q.dtype)
+        return Plan(weights, state.bonus.reshape(q.shape), q, greedy_policy(q), values)
+
+    def update(
+        self, state: PartitionState, features: FeatureTable, plan: Plan, episode: Episode
+    ) -> PartitionState:
+        positions: Array = features.get(Positions).array
+        xp, horizon = namespace(state.q), self.spec.horizon
+        pair, steps = episode.states * self.spec.num_actions + episode.actions, np.arange(self.spec.horizon)
+        depth, count = state.depth[steps, pair][:, None], state.count[steps, pair][:, None] + 1
+        sides = xp.astype(1 << depth, positions.dtype)[..., None]  # how many of them make one
+        square = xp.maximum(xp.ceil(positions * sides), 1.0)  # [H, N, 2]
+        here = xp.all(square == square[steps, pair][:, None], axis=-1)
+
+        newest = self.radius / xp.sqrt(count)
+        goal = (episode.rewards + plan.successor_values(episode.successors))[:, None] + newest
+        share = (horizon + 1) / (horizon + count)
+        learnt = PartitionState(
+            q=xp.where(here, (1 - share) * state.q + share * goal, state.q),
+            bonus=xp.where(here, (1 - share) * state.bonus + share * newest, state.bonus),
+            count=xp.where(here, count, state.count),
+            depth=xp.where(here & (count >= sides[..., 0] ** 2), depth + 1, state.depth),
+            tick=state.tick + 1,
+        )
+        return where_tree(learnt.tick == self.period, self._fresh(positions), learnt)
+
+    def _fresh(self, positions: Array) -> PartitionState:
+        xp, horizon = namespace(positions), self.spec.horizon
+        nothing = xp.zeros((horizon, len(positions)), dtype=positions.dtype)
+        most, whole = nothing + horizon, xp.astype(nothing, xp.int32)
+        return PartitionState(most, most, nothing, whole, xp.asarray(0, dtype=xp.int64))
+
+
+def tune_adaptive_q_learning(
+    spec: Spec,
+    *,
+    num_episodes: int,
+    variation: float = 0.0,
+    lipschitz: float = 1.0,
+    delta: float = 0.05,
+    beta_scale: float = 1.0,
+) -> dict[str, Any]:
+    r"""The radius of the theorem, $2\sqrt{H^3\log(4HK/\delta)} + 4L$, and a period of ours.
+
+    The `variation` is `environment.variation(K, norm="pairs").total`; for 0 the period is the whole run.
+    """
+    period = partition_period(num_episodes=num_episodes, variation=variation)
+    delta = require_number("delta", delta, above=0, at_most=1)
+    lipschitz = require_number("lipschitz", lipschitz, at_least=0)
+    scale = require_number("beta_scale", beta_scale, at_least=0)
+    noise = 2 * math.sqrt(spec.horizon**3 * math.log(4 * spec.horizon * num_episodes / delta))
+    return dict(radius=scale * (noise + 4 * lipschitz), period=period)
+
+
+@tuned_by(tune_adaptive_q_learning, "radius", "period")
+@register(
+    "none, or restarts",
+    "UCB on squares that are cut in four",
+    bound="H^(5/2) K^((d+1)/(d+2)) without drift, in dimension d",
+)
+def adaptive_q_learning(spec: Spec, *, radius: Numeric, period: Numeric | None = None) -> AdaptiveQLearning:
+    r"""Optimistic Q-learning on an adaptive partition of the square of states and actions.
+
+    Every step has its own partition, at first the whole square $B_0$ with $Q_h(B_0) = H$. In state $x$ the
+    agent takes an action at random in the square $B$ of largest $Q_h(B)$ among those that meet $x$. At the
+    $t$-th visit
+    $$Q_h(B) \leftarrow (1-\alpha_t) Q_h(B) + \alpha_t \Bigl(r + V_{h+1}(x') + \frac{b}{\sqrt t}\Bigr), \qquad
+      \alpha_t = \frac{H+1}{H+t}, \qquad V_h(x) = \min\{H, \max_{B \ni x} Q_h(B)\},$$
+
+    and once $t \ge (1/\mathrm{diam}(B))^2$, with $\mathrm{diam}(B_0) = 1$, $B$ is cut in four that inherit
+    $Q_h(B)$ and $t$. The agent needs `positions`; an environment without them is refused.
+
+    Args:
+      radius: $b \ge 0$; in theory $2\sqrt{H^3\log(4HK/\delta)} + 4L$.
+      period: episodes after which everything restarts; never, unless given.
+    When to use: states and actions are points of an interval, and a table of all pairs would be too fine.
+    When not: the problem drifts within an epoch. Squares keep what they learnt until the next restart.
+    Reference: Sinclair, Banerjee & Yu 2019, Algorithm 1.
+    Deviations from the paper: among equally good squares the action is drawn evenly from all their actions.
+    Restarts are an addition.
+    """
+    return AdaptiveQLearning(spec, radius, 0 if period is None else period)
 
 
 class KernelState(NamedTuple):
@@ -65,9 +170,8 @@ class KernelValueIteration(Agent):
         positions: Array = features.get(Positions).array
         xp, dtype, horizon = namespace(positions), positions.dtype, self.spec.horizon
         nowhere = xp.zeros(horizon, dtype=xp.int32)
-        sample = self._sample(
-            Episode(nowhere, nowhere, None, xp.zeros(horizon, dtype=dtype), nowhere), positions
-        )
+        nothing = Episode(nowhere, nowhere, None, xp.zeros(horizon, dtype=dtype), nowhere)
+        sample = self._sample(nothing, positions)
         everywhere = sample._replace(features=xp.ones((horizon, len(positions), 1), dtype=dtype))
         moments = empty_moments(everywhere, self.spec.num_states, self.ridge, gram_sq=False)
         visited = xp.zeros((horizon, len(positions)), dtype=xp.bool)
@@ -114,12 +218,8 @@ class KernelValueIteration(Agent):
             pairs, rewards, successors = origin
             scaled = l1_distances(positions[pairs], positions) / self.bandwidth
             scaled = xp.minimum(scaled, xp.asarray(1e3, dtype=scaled.dtype))  # where κ is 0 in any precision
-            return Sample(
-                features=xp.ones_like(rewards)[:, None, None],
-                reward=rewards[:, None],
-                successor=successors[:, None],
-                count=xp.exp(-scaled * scaled / 2),
-            )
+            ones, count = xp.ones_like(rewards)[:, None, None], xp.exp(-scaled * scaled / 2)
+            return Sample(ones, rewards[:, None], successors[:, None], count)
 
         return Sample.from_origin((self._pair(episode), episode.rewards, episode.successors), made)
 
@@ -144,13 +244,11 @@ def tune_kernel_ucbvi(
     r"""The rate and the bandwidth of a regret bound of KeRNS, up to constants, in the unit square.
 
     `tuning="ours"` is for $\Delta = \Delta_r + \Delta_p$, the `variation`. `"paper_r1"` and `"paper_r2"` have
-    the bounds of the paper's Table 1, see `driftwise.theory.metric_tuning.kernel_rate`, for
-    $\Delta_r + L\Delta_p$ with $L$ the `lipschitz` constant: it comes from `variations`, and `variation` is
-    not used. Both are those of the pair that moves most: `environment.variation(K, norm="pairs")` and its
-    `total`. The paper's $\Delta_p$ has Wasserstein distances: at most half the L1 norms on the unit interval.
-
-    The radius is that of Hoeffding's inequality over steps, episodes and pairs,
-    $H\sqrt{\log(2HKSA/\delta)/2}$, times `beta_scale`: the bound's has constants that nobody would use.
+    the bounds of the paper's Table 1, see `driftwise.theory.metric_tuning.kernel_rate`, for $\Delta_r +
+    L\Delta_p$ with $L$ = `lipschitz`, from `variations` alone, which is `environment.variation(K,
+    norm="pairs")`; `variation` is its `total`. The paper's $\Delta_p$ has Wasserstein distances: at most half
+    the L1 norms on the unit interval. The radius is that of Hoeffding's inequality over steps, episodes and
+    pairs, $H\sqrt{\log(2HKSA/\delta)/2}$, times `beta_scale`.
     """
     lipschitz = require_number("lipschitz", lipschitz, at_least=0)
     if require_choice("tuning", tuning, get_args(KernelTuning)) != "ours":
@@ -193,9 +291,7 @@ def kernel_ucbvi(
     $$Q_h(u) = \min_{s<k} \bigl(\tilde Q_h(u_{s,h}) + L \rho(u, u_{s,h})\bigr), \qquad
       V_h(x) = \min\{\max_a Q_h(x, a), H-h+1\}.$$
 
-    The greedy policy acts on $Q$, which is $H-h+1$ before the first episode. A visit is counted at all pairs
-    when it is made, so an episode costs the same however many there were before. The agent needs
-    `positions`; an environment without them is refused.
+    The greedy policy acts on $Q$, which is $H-h+1$ before the first episode. The agent needs `positions`.
 
     Args:
       bandwidth: $\sigma > 0$.
@@ -204,11 +300,10 @@ def kernel_ucbvi(
       ridge: $\beta > 0$.
       bias_scale: $c \ge 0$; 0 leaves out what smoothing may hide, as is done in practice.
       directional: is refused: it forgets as much for a visit far away as for one nearby.
-    When to use: states and actions are points with a distance, and what is learnt at one should count at
-    its neighbours.
+    When to use: states and actions are points, and what is learnt at one should count at its neighbours.
     When not: there is no meaningful distance. A wrong one mixes pairs that have nothing in common.
     Reference: Domingues, Ménard, Pirotta, Kaufmann & Valko 2021, Algorithms 1 and 3; without forgetting their
-    2021.
+    "Kernel-Based Reinforcement Learning: A Finite-Time Analysis", 2021.
     Deviations from the papers: the terms of the bonus have one factor each in the place of constants and
     logarithms; ties are broken at random.
     """
