@@ -341,6 +341,6 @@ def test_an_experiment_file_passes_on_the_moves_of_the_pair_that_moves_most():
     read = read_agent_table("agents.x", table, Facts(environment, 50))
     made = environment.variation(50, norm="pairs")
     assert made.reward_budget != environment.variation(50).reward_budget
-    assert read.build(read.values).agent == kernel_ucbvi.tuned(
+    assert read.build(read.values)[0] == kernel_ucbvi.tuned(
         environment.spec, num_episodes=50, variation=0.0, variations=made, tuning="paper_r2", lipschitz=4.0
     )

@@ -204,7 +204,7 @@ def edited(path: Path, **changed: Any) -> None:
         (lambda path: edited(path, regret=np.zeros(0)), "regret must be one number for each run with scores"),
         (lambda path: edited(path, regret=np.zeros(0), scores="[]"), "regret must be of the 40 rounds"),
         (lambda path: edited(path, done=0), "regret must be of the 0 rounds"),
-        (lambda path: edited(path, done=41), "checkpoint must be of this task"),
+        (lambda path: edited(path, done=41), "checkpoint must come from the same task"),
         (lambda path: edited(path, error="no"), "regret must be of the 40 rounds"),
     ],
 )

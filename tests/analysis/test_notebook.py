@@ -186,13 +186,11 @@ def test_what_is_no_result_is_refused_by_its_path(tmp_path):
         dw.Result.load(path)
     for content in (b"", b"PK\x03\x04", b"text"):
         path.write_bytes(content)
-        with pytest.raises(
-            ValueError, match=r"x\.npz holds no result that Result\.save wrote, or is damaged$"
-        ):
+        with pytest.raises(ValueError, match=r"x\.npz is damaged: "):
             dw.Result.load(path)
     made().save(path)
     path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(ValueError, match=r"x\.npz holds no result"):
+    with pytest.raises(ValueError, match=r"x\.npz is damaged: "):
         dw.Result.load(path)
     np.savez(path, facts=np.array('{"format": 2}'))
     with pytest.raises(ValueError, match="written by a newer driftwise"):

@@ -157,7 +157,7 @@ def test_simulate_names_what_it_refuses():
         (dict(seed=0.5), "seed must be an integer of at least 0, got 0.5"),
         (
             dict(agent=opt_wlsvi(SPEC, rate=[0.9, 0.8], radius=[1, 2, 3])),
-            "agent: the shapes of its parameter grids must broadcast, got (2,), (3,)",
+            "grids must have shapes that fit each other, got rate",
         ),
     ]
     good: dict[str, Any] = dict(agent=agent, environment=ENVIRONMENT, num_episodes=5)

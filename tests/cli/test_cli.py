@@ -456,7 +456,7 @@ def test_report_prints_the_path_of_what_it_wrote(tmp_path: Path, capsys: pytest.
         ("report . --format docx", "--format must be one of html, svg, pdf, png, csv, latex, got 'docx'"),
         ("report . --width 3", "--width must be left out for html: it is for svg, pdf, png, got 3.0"),
         ("report . --font serif", "--font must be left out for html: it is for svg, pdf, png, got 'serif'"),
-        ("report .", "manifest.json is missing: the folder holds no finished run"),
+        ("report .", "manifest.json is missing: nothing finished is there to read"),
     ],
 )
 def test_a_report_that_cannot_be_written_is_one_line(

@@ -246,10 +246,6 @@ def test_a_name_is_a_built_in_first_and_a_path_never_is(text, found, tmp_path, m
     assert find_experiment(text).name == ("quickstart" if found else "mine")
 
 
-def test_summaries_are_those_of_the_experiments():
-    assert EXPERIMENTS.summaries() == {each.name: each.summary for each in EXPERIMENTS.values()}
-
-
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_built_in_experiments_are_valid_files(name: str, capsys: pytest.CaptureFixture) -> None:
     assert main(["validate", name]) == 0

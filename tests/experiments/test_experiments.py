@@ -17,7 +17,7 @@ from driftwise.base import expand_grid, to_config
 from driftwise.base.part import grid_shape
 from driftwise.base.provenance import provenance
 from driftwise.experiments import EXPERIMENTS, Progress, experiment_of, prepare, run_experiment
-from driftwise.experiments.grids import grids_of_agent
+from driftwise.experiments.building import grids_of_agent
 from driftwise.parts import LeastSquares, Ucb
 from driftwise.simulation import running
 from driftwise.simulation.tasks import Chunk, Task

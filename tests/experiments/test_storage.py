@@ -194,7 +194,7 @@ def test_results_of_the_first_format_had_no_seal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("manifest.json", None, "is missing: the folder holds no finished run"),
+        ("manifest.json", None, "is missing: nothing finished is there to read"),
         ("manifest.json", b"{", "is damaged: it is not JSON"),
         ("manifest.json", b"\xff", "is damaged: it is not JSON"),
         ("manifest.json", b"[]", "is damaged: it has no format number"),

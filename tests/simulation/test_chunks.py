@@ -13,8 +13,8 @@ import pytest
 
 import driftwise as dw
 from driftwise.simulation import checkpoints
-from driftwise.simulation.running import OnProgress, Poll, run_task, run_tasks
-from driftwise.simulation.tasks import Chunk, Task
+from driftwise.simulation.running import run_task, run_tasks
+from driftwise.simulation.tasks import Chunk, OnProgress, Poll, Task
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, make
 from tests.simulation.diagnosing import diagnosing
 

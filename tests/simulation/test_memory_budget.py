@@ -21,7 +21,7 @@ from driftwise.parts import (
     SlidingWindow,
     Ucb,
 )
-from driftwise.simulation import memory_budget, simulator
+from driftwise.simulation import memory_budget, program
 from driftwise.simulation.devices import _BLOCK_RUNS, Split, find_devices
 from driftwise.simulation.memory_budget import (
     _PROGRAM_FACTOR,
@@ -167,7 +167,7 @@ def test_a_program_that_runs_out_of_memory_says_so_in_one_sentence(monkeypatch: 
     def fail(*_: object) -> None:
         raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes.\nat line 3")
 
-    monkeypatch.setattr(simulator, "play_chunk", fail)
+    monkeypatch.setattr(program, "play_chunk", fail)
     with pytest.raises(MemoryError) as told:
         Simulation(TASK).advance()
     sizes = f"num_episodes = 40, num_runs = 3, chunk_size = 256, {TASK.agent!r}"
@@ -178,6 +178,6 @@ def test_other_failures_of_a_program_are_not_taken_for_memory(monkeypatch: pytes
     def fail(*_: object) -> None:
         raise jax.errors.JaxRuntimeError("INTERNAL: something else")
 
-    monkeypatch.setattr(simulator, "play_chunk", fail)
+    monkeypatch.setattr(program, "play_chunk", fail)
     with pytest.raises(jax.errors.JaxRuntimeError, match="something else"):
         Simulation(TASK).advance()

@@ -18,7 +18,7 @@ from rich.progress import Progress
 import driftwise as dw
 from driftwise.algorithms import epsilon_greedy_lsvi, opt_wlsvi
 from driftwise.base import from_config
-from driftwise.simulation import simulator
+from driftwise.simulation import program
 from driftwise.simulation.program import num_programs
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, agent, make
 
@@ -112,7 +112,7 @@ def test_cumulative_regret_is_exact_at_the_kept_points(base, record_every):
 
 def test_episodes_to_a_turn_change_no_byte(base, monkeypatch):
     """GPUs play several episodes to a turn."""
-    monkeypatch.setattr(simulator, "turn_length", lambda split, *counts: math.gcd(4, *counts))
+    monkeypatch.setattr(program, "turn_length", lambda split, *counts: math.gcd(4, *counts))
     in_turns = dw.simulate(AGENT, ENVIRONMENT, **OPTIONS)
     np.testing.assert_array_equal(base.values, in_turns.values)
     np.testing.assert_array_equal(base.returns, in_turns.returns)

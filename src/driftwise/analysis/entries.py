@@ -68,7 +68,9 @@ def _singular(kind: str) -> str:
 _PARTS = ("drifts", "paths", "arms", "corruptions", "forgettings", "explorations", "detectors")
 KINDS: dict[str, Callable[[], Table]] = {
     "experiments": lambda: Table.of(
-        "experiments", words("experiment", "what happens"), EXPERIMENTS.summaries().items()
+        "experiments",
+        words("experiment", "what happens"),
+        ((name, own.summary) for name, own in EXPERIMENTS.items()),
     ),
     "algorithms": algorithms_table,
     "environments": functools.partial(_makers_table, "environments"),

@@ -90,6 +90,22 @@ def replace_file(path: Path, *content: bytes | memoryview) -> None:
             os.close(folder)
 
 
+@contextlib.contextmanager
+def corrupt_file_errors(path: Path) -> Iterator[None]:
+    """Turn the errors of a reader into a `ValueError` that names the file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise ValueError(f"{path} is missing: nothing finished is there to read") from None
+    except MemoryError:
+        raise
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
+    except Exception as error:  # readers of damaged files raise errors of many types
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise ValueError(f"{path} is damaged: {reason}") from None
+
+
 FileStamp = tuple[int, ...]  # distinguishes a file from all others at its path
 
 

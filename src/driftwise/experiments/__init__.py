@@ -1,7 +1,5 @@
 """Experiments: environments, agents and sizes as data, one file each, and folders of their results."""
 
-from __future__ import annotations
-
 from driftwise.base.extras import require_extra
 
 with require_extra("experiments", "cli"):

@@ -1,21 +1,21 @@
 """Make environments and agents of the tables of an experiment file, checked against signatures.
 
-Every mistake is a `ValueError` that starts with the key it is about.
+A list of values in an agent's table is an axis of a grid. Mistakes are `ValueError`s that name the key.
 """
-
-from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
 
 from driftwise.algorithms import ALGORITHMS
 from driftwise.algorithms.algorithm import RUN, Algorithm
-from driftwise.base.part import CONFIGURABLE
+from driftwise.base.agent import Agent
+from driftwise.base.part import CONFIGURABLE, expand_grid, extract_parameters, to_config
 from driftwise.base.schema import build_from_table
 from driftwise.base.types import Forgetting, Variation
 from driftwise.base.validation import ArgumentError, require_choice, require_number
@@ -24,19 +24,11 @@ from driftwise.environments.drift import Drift
 from driftwise.environments.models.linear_bandit import Corruption
 from driftwise.environments.paths import ParameterPath
 from driftwise.experiments.experiment import require_table
-from driftwise.experiments.grids import Built, combinations, lists_in
 from driftwise.parts import Exploration
 
-_MEMBERS = {
-    "drift": Drift,
-    "path": ParameterPath,
-    "arms": "sampler",
-    "corruption": Corruption,
-    "detector": "detect",
-    "forgetting": Forgetting,
-    "exploration": Exploration,
-}  # keys of tables, and their kinds: a class, or the attribute that tells who keeps a protocol
-
+# Keys of tables, and their kinds: a class, or the attribute that tells who keeps a protocol
+_MEMBERS = {"drift": Drift, "path": ParameterPath, "arms": "sampler", "corruption": Corruption}
+_MEMBERS |= {"detector": "detect", "forgetting": Forgetting, "exploration": Exploration}
 _PAIR_PROBLEMS = ("tabular MDP", "metric MDP")  # whose variation is that of the pair that moves most
 
 _Kind = TypeVar("_Kind")
@@ -53,7 +45,7 @@ def make_environment(path: str, table: Mapping[str, Any] | Environment, num_epis
     if isinstance(table, Environment):
         return table
     values = dict(table)
-    maker = ENVIRONMENTS[_choice(path, "type", values, "an environment", list(ENVIRONMENTS))]
+    maker = ENVIRONMENTS[_choice(path, "type", values, "an environment", ENVIRONMENTS)]
     members = _make_members(path, values, num_episodes)
     return build_from_table(maker, members, path=path, known={"num_rounds": lambda: num_episodes})
 
@@ -62,10 +54,10 @@ def _make_members(path: str, table: Mapping[str, Any], num_episodes: int) -> dic
     """Return a table in which the tables of drifts, paths and arms are made."""
     members = dict(table)
     for key, value in table.items():
+        where = f"{path}.{key}"
         if key in _MEMBERS:
-            members[key] = _make_member(f"{path}.{key}", key, value, num_episodes)
+            members[key] = _make_member(where, key, value, num_episodes)
         elif key == "drifts" and isinstance(value, list):
-            where = f"{path}.{key}"
             tables = enumerate(value)
             members[key] = [_make_member(f"{where}.{k}", "drift", own, num_episodes) for k, own in tables]
     return members
@@ -82,9 +74,8 @@ def parts_of(kind: str) -> dict[str, type]:
 
 
 def _make_member(path: str, kind: str, value: Any, num_episodes: int) -> Any:
-    values = dict(require_table(path, value))
-    makers = parts_of(kind)
-    maker = makers[_choice(path, "type", values, f"{'an' * (kind == 'arms') or 'a'} {kind}", list(makers))]
+    values, makers = dict(require_table(path, value)), parts_of(kind)
+    maker = makers[_choice(path, "type", values, f"{'an' * (kind == 'arms') or 'a'} {kind}", makers)]
     values = _make_members(path, values, num_episodes)
     resolved = dict(values)
     if issubclass(maker, (Drift, ParameterPath)):
@@ -112,9 +103,6 @@ class Facts:
         options = {"norm": "pairs"} if problem in _PAIR_PROBLEMS and linear else {}  # others have one norm
         moves = functools.partial(self._variation, **options)
 
-        def scaled() -> Variation:
-            return Variation(scale * moves().reward, scale * moves().transition)
-
         def needed(kind: type[_Kind], expected: str) -> _Kind:
             if not isinstance(environment, kind):
                 raise ArgumentError("environment", f"{expected}, which the agent needs", environment)
@@ -123,7 +111,7 @@ class Facts:
         return {
             "spec": lambda: environment.spec,
             "num_episodes": lambda: self.num_episodes,
-            "variations": scaled,
+            "variations": lambda: Variation(scale * moves().reward, scale * moves().transition),
             "variation": lambda: scale * moves().total,
             "changes": lambda: environment.changes(self.num_episodes),
             "diameter": lambda: needed(ContinuingMdp, "be without episodes").diameter(self.num_episodes),
@@ -136,14 +124,14 @@ class AgentTable(NamedTuple):
     """An agent's table, and how to make an agent of it."""
 
     values: Mapping[str, Any]  # those of its algorithm, lists among them
-    build: Callable[[Mapping[str, Any]], Built]  # from one value for each list
+    build: Callable[[Mapping[str, Any]], tuple[Agent, float | None]]  # and the variation it is tuned by
     takes_grids: bool  # whether points that differ in numbers run together
 
 
 def read_agent_table(path: str, content: Mapping[str, Any], facts: Facts) -> AgentTable:
     """Return an agent's table, in which the tables of its parts are made."""
     given = dict(content)
-    algorithm = ALGORITHMS[_choice(path, "algorithm", given, "an agent", list(ALGORITHMS))]
+    algorithm = ALGORITHMS[_choice(path, "algorithm", given, "an agent", ALGORITHMS)]
     _require_problem(f"{path}.algorithm", algorithm, facts.environment)
     tuned = given.pop("tuned", False)
     if not isinstance(tuned, bool):
@@ -161,14 +149,14 @@ def read_agent_table(path: str, content: Mapping[str, Any], facts: Facts) -> Age
         for key, values in lists.items():
             if not algorithm.takes_arms:
                 raise ArgumentError(f"{base_path}.{key}", "be a single value in a base", values)
-        bases = [table.build({**table.values, **chosen}) for chosen in combinations(lists)]
-        given["base"] = tuple(base.agent for base in bases) if algorithm.takes_arms else bases[0].agent
-        variation = bases[0].variation
+        bases = [table.build({**table.values, **chosen}) for chosen in _combinations(lists)]
+        given["base"] = tuple(agent for agent, _ in bases) if algorithm.takes_arms else bases[0][0]
+        variation = bases[0][1]
     for kind in ("detector", "forgetting", "exploration"):
         if kind in parameters and isinstance(given.get(kind), dict):
             given[kind] = _make_member(f"{path}.{kind}", kind, given[kind], facts.num_episodes)
 
-    def build(values: Mapping[str, Any]) -> Built:
+    def build(values: Mapping[str, Any]) -> tuple[Agent, float | None]:
         values, key = dict(values), f"{path}.variation_scale"
         scale = require_number(key, values.pop("variation_scale", 1.0), at_least=0)
         if "variation_scale" in given and not uses_variation:
@@ -176,7 +164,7 @@ def read_agent_table(path: str, content: Mapping[str, Any], facts: Facts) -> Age
             raise ArgumentError(key, expected, scale, owner)
         known = facts.known(algorithm.problem, scale)
         agent = build_from_table(maker, values, path=path, owner=owner, known=known)
-        return Built(agent, known["variation"]() if uses_variation else variation)
+        return agent, known["variation"]() if uses_variation else variation
 
     return AgentTable(given, build, algorithm.takes_grids and not tuned)
 
@@ -187,23 +175,21 @@ def _require_problem(path: str, algorithm: Algorithm, environment: Environment) 
     if algorithm.problem != "linear bandit" or sizes == (1, 1):
         return
     problem = "average reward" if isinstance(environment, ContinuingMdp) else "linear MDP"
-    alike = max(
-        (other for other in ALGORITHMS.values() if other.problem == problem),
-        key=lambda other: (
-            other.forgetting == algorithm.forgetting,
-            other.exploration == algorithm.exploration,
-            other.forgetting != "none",
-        ),
-    )
+
+    def likeness(other: Algorithm) -> tuple[bool, ...]:
+        alike = other.forgetting == algorithm.forgetting, other.exploration == algorithm.exploration
+        return *alike, other.forgetting != "none"
+
+    alike = max((other for other in ALGORITHMS.values() if other.problem == problem), key=likeness)
     got = f"{algorithm.name!r}, which is for bandits"
     raise ArgumentError(path, f"be one for MDPs, such as {alike.name!r}", algorithm.name, got)
 
 
-def _choice(path: str, key: str, given: dict[str, Any], owner: str, known: list[str]) -> str:
+def _choice(path: str, key: str, given: dict[str, Any], owner: str, known: Mapping[str, Any]) -> str:
     """Remove and return the key that names the maker of a table."""
     if key not in given:
         raise ValueError(f"{path}.{key} is missing: {owner} needs it, one of {', '.join(known)}")
-    return require_choice(f"{path}.{key}", given.pop(key), known)
+    return require_choice(f"{path}.{key}", given.pop(key), list(known))
 
 
 def in_episodes(path: str, value: Any, num_episodes: int, before: Any = None) -> Any:
@@ -229,12 +215,73 @@ def in_episodes(path: str, value: Any, num_episodes: int, before: Any = None) ->
     if match["distance"]:
         return start + int(match["distance"])
     share = Decimal(match["share"])
-    rounded_down = max(Fraction(share) * num_episodes // 100, int(share > 0))
-    return start + rounded_down + int(match["more"] or 0)
+    return start + max(Fraction(share) * num_episodes // 100, int(share > 0)) + int(match["more"] or 0)
 
 
 def _is_place(value: Any) -> bool:
     """Return whether a value has percentages or distances."""
     if isinstance(value, list):
-        return any(_is_place(item) for item in value)
+        return any(map(_is_place, value))
     return isinstance(value, str) and _PLACE.fullmatch(value) is not None
+
+
+class Point(NamedTuple):
+    """One agent of a grid."""
+
+    agent: Agent
+    values: Mapping[str, Any]  # one of each list
+    variation: float | None = None  # that its tuning used
+
+
+Grids = Iterator[tuple[str, dict[str, Point]]]  # points that run as one program, by their labels
+
+
+def grids_of_table(path: str, label: str, table: AgentTable, *, at_most: int) -> Grids:
+    """Yield all combinations of the listed values; `at_most` so many run together."""
+    lists = lists_in(path, table.values)
+    numeric = {key for key, values in lists.items() if {type(value) for value in values} <= {int, float}}
+    numbers = {key: values for key, values in lists.items() if table.takes_grids and key in numeric}
+    for chosen in _combinations({key: values for key, values in lists.items() if key not in numbers}):
+        points = [{key: (chosen | point)[key] for key in lists} for point in _combinations(numbers)]
+        for first in range(0, len(points), at_most):
+            some = points[first : first + at_most]
+            built = [table.build({**table.values, **values}) for values in some]
+            pairs = zip(some, built, strict=True)
+            grid = {_label(label, values): Point(agent, values, own) for values, (agent, own) in pairs}
+            yield _label(label, chosen), grid
+
+
+def grids_of_agent(path: str, label: str, agent: Agent, *, at_most: int) -> Grids:
+    """Yield the points of an agent with a grid in its numbers, as `grids_of_table` does."""
+    by_label: dict[str, Point] = {}
+    agents = expand_grid(agent)
+    tables = [extract_parameters(to_config(point)) for point in agents]
+    varied = [name for name in tables[0] if len({table[name] for table in tables}) > 1]
+    for point, table in zip(agents, tables, strict=True):
+        values = {name: table[name] for name in varied}
+        by_label[_label(label, values)] = Point(point, values)
+    if len(by_label) < len(agents):
+        raise ArgumentError(path, "be a grid of different agents", agent)
+    for first in range(0, len(by_label), at_most):
+        yield label, dict([*by_label.items()][first : first + at_most])
+
+
+def lists_in(path: str, table: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the lists of a table, after a check of their values."""
+    lists = {key: value for key, value in table.items() if isinstance(value, list)}
+    for key, values in lists.items():
+        if not values or any(isinstance(value, (list, dict)) for value in values):
+            raise ArgumentError(f"{path}.{key}", "be a value, or a list of values to try", values)
+        if any(value in values[:index] for index, value in enumerate(values)):
+            raise ArgumentError(f"{path}.{key}", "list different values", values)
+    return lists
+
+
+def _combinations(lists: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    """Yield all combinations of one value of each list; the last list changes fastest."""
+    return (dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values()))
+
+
+def _label(label: str, chosen: Mapping[str, Any]) -> str:
+    """`OPT-WLSVI (rate=0.98, radius=0.3)`."""
+    return f"{label} ({', '.join(f'{key}={value}' for key, value in chosen.items())})" if chosen else label

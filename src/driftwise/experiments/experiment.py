@@ -4,8 +4,6 @@ From Python, environments and agents can take the place of their tables. Tables 
 where they are made: see `building`. A mistake is one sentence with the file's name.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os
@@ -112,26 +110,18 @@ def _require_tables(path: str, value: Any, is_made: Callable[[Any], bool]) -> No
             require_table(join_keys(path, label), table)
 
 
-_PACKAGE = files("driftwise.experiments")
-
-
 class Experiments(Mapping[str, Experiment]):
     """The experiments of a folder by the names of their files; a file is read on first use."""
 
     def __init__(self, folder: Traversable) -> None:
-        paths = sorted(folder.iterdir(), key=lambda path: path.name)
-        self._files = {path.name.removesuffix(".toml"): path for path in paths if path.name.endswith(".toml")}
+        paths = {path.name: path for path in folder.iterdir() if path.name.endswith(".toml")}
+        self._files = {name.removesuffix(".toml"): paths[name] for name in sorted(paths)}
         self._read: dict[str, Experiment] = {}
 
     def __getitem__(self, name: str) -> Experiment:
         if name not in self._read:
             self._read[name] = experiment_of(tomllib.loads(self._files[name].read_text(encoding="utf-8")))
         return self._read[name]
-
-    def summaries(self) -> dict[str, str]:
-        """Return summaries by name; files are parsed only up to their first table."""
-        tops = {name: path.read_text("utf-8").partition("\n[")[0] for name, path in self._files.items()}
-        return {name: tomllib.loads(top)["summary"] for name, top in tops.items()}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._files)
@@ -140,21 +130,18 @@ class Experiments(Mapping[str, Experiment]):
         return len(self._files)
 
 
+_PACKAGE = files("driftwise.experiments")
 EXPERIMENTS = Experiments(_PACKAGE.joinpath("builtin"))
 
 
-def find_experiment(file_or_name: str) -> Experiment:
-    """Return the built-in experiment of that name, or else the one in that file."""
+def find_experiment(file_or_name: str | Path) -> Experiment:
+    """Return the built-in experiment of that name, or else the one in that file, of which nothing is made."""
+    path = os.fspath(file_or_name)
     if file_or_name in EXPERIMENTS:
-        return EXPERIMENTS[file_or_name]
-    is_path = file_or_name.endswith(".toml") or os.path.basename(file_or_name) != file_or_name
-    if not is_path and not os.path.exists(file_or_name):
-        raise choice_error("experiment", file_or_name, [*EXPERIMENTS], " or a file (NAME.toml)")
-    return read_experiment(file_or_name)
-
-
-def read_experiment(path: str) -> Experiment:
-    """Return the experiment in a file, of which nothing is made yet."""
+        return EXPERIMENTS[path]
+    is_path = path.endswith(".toml") or os.path.basename(path) != path or isinstance(file_or_name, Path)
+    if not is_path and not os.path.exists(path):
+        raise choice_error("experiment", path, [*EXPERIMENTS], " or a file (NAME.toml)")
     with prefix_errors(path):
         try:
             require_regular_file(path)

@@ -4,8 +4,6 @@ A folder keeps its stages, one for each request. A stage adds tasks of its own. 
 have the same content hashes as before, so that their checkpoints are read and nothing is computed twice.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections import defaultdict
@@ -13,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from driftwise.base.files import require_regular_file
 from driftwise.base.part import to_config
 from driftwise.base.schema import COUNT, TABLE, WORD, Schema, join_keys, require_types
-from driftwise.experiments.grids import Point
+from driftwise.experiments.building import Point
 from driftwise.experiments.results_folder import CLAIM, CLAIM_FORMAT, read_manifest, table_differences
 from driftwise.experiments.study import CellKey, FolderStage, Study, TaskGroup, stacked
 
@@ -33,12 +31,10 @@ def merge_with_folder(folder: Path, study: Study) -> Study:
     if stages and any(_changes(stages[-1], wanted)):
         with contextlib.suppress(ValueError):  # a stage without results can be given up
             stages = stages[: len(read_manifest(folder).get("history", ()))] or stages
-    if stages:
-        last = stages[-1]
-        if changes := ", ".join(_changes(last, wanted)):
-            _refuse(folder, changes)
-        if wanted.episodes > last.episodes:
-            _require_same_beginning(folder, study, last)
+    if stages and (changes := ", ".join(_changes(stages[-1], wanted))):
+        raise _refusal(folder, changes)
+    if stages and wanted.episodes > stages[-1].episodes:
+        _require_same_beginning(folder, study, stages[-1])
     if not stages or replace(wanted, begun=stages[-1].begun) != stages[-1]:
         stages = [*stages, wanted]
     return replace(study, stages=tuple(stages), parts=tuple(_parts(study, stages)))
@@ -60,19 +56,19 @@ def read_stages(folder: Path) -> list[FolderStage]:
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{path} is damaged: remove the folder or choose another") from None
     if age:
-        _refuse(folder, f"version of driftwise, {'a newer' if age > 0 else 'an older'} one")
+        raise _refusal(folder, f"version of driftwise, {'a newer' if age > 0 else 'an older'} one")
     return stages
 
 
-def _refuse(folder: Path, changes: str) -> NoReturn:
-    raise ValueError(f"{folder} holds a run with another {changes}: remove it or choose another folder")
+def _refusal(folder: Path, changes: str) -> ValueError:
+    return ValueError(f"{folder} holds a run with another {changes}: remove it or choose another folder")
 
 
 def _stage_of(study: Study) -> FolderStage:
     """Return the stage that a study asks for now."""
-    config, experiment = study.experiment.config, study.experiment
+    experiment = study.experiment
     environments = experiment.environments or dict.fromkeys(study.environments, experiment.environment)
-    tables = {key: value for key, value in config.items() if key not in _SEPARATE}
+    tables = {key: value for key, value in experiment.config.items() if key not in _SEPARATE}
     plain = json.loads(json.dumps(tables | {"environments": environments}))
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return FolderStage(now, study.num_episodes, study.num_runs, study.seed, plain)
@@ -109,10 +105,8 @@ def _require_same_beginning(folder: Path, study: Study, before: FolderStage) -> 
         }
         for keys, (first, second) in kept.items():
             if first != second:
-                why = f"since {join_keys(*keys)} is another in a run of {lengths[1]}"
-                raise ValueError(
-                    f"{folder} must keep its {lengths[0]} episodes, {why}: choose another folder"
-                )
+                why = f"since {join_keys(*keys)} is another in a run of {lengths[1]}: choose another folder"
+                raise ValueError(f"{folder} must keep its {lengths[0]} episodes, {why}")
 
 
 def _parts(study: Study, stages: Sequence[FolderStage]) -> Iterator[TaskGroup]:
@@ -127,11 +121,13 @@ def _parts(study: Study, stages: Sequence[FolderStage]) -> Iterator[TaskGroup]:
         for group in stage.study(study.experiment, last).groups:
             points_by_first_run: dict[int, dict[str, Point]] = defaultdict(dict)
             for label, point in group.points.items():
-                points_by_first_run[num_runs[group.cell(point)]][label] = point
-                num_runs[group.cell(point)] = max(stage.runs, num_runs[group.cell(point)])
+                cell = group.cell(point)
+                if num_runs[cell] < stage.runs:
+                    points_by_first_run[num_runs[cell]][label] = point
+                    num_runs[cell] = stage.runs
             for first, points in points_by_first_run.items():
-                if first < stage.runs:
-                    agent = stacked([point.agent for point in points.values()])
-                    task = replace(group.task, agent=agent, first_run=first, num_runs=stage.runs - first)
-                    own = tuple(shorter[group.environment_label])
-                    yield replace(group, points=points, task=task, shorter=own)
+                agent = stacked([point.agent for point in points.values()])
+                task = replace(group.task, agent=agent, first_run=first, num_runs=stage.runs - first)
+                yield replace(
+                    group, points=points, task=task, shorter=tuple(shorter[group.environment_label])
+                )

@@ -1,25 +1,20 @@
 """Run the tasks of a study, and return the outcome of every agent."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from driftwise.base.part import to_config
 from driftwise.base.validation import ArgumentError
+from driftwise.experiments.building import Point
 from driftwise.experiments.experiment import Experiment
 from driftwise.experiments.study import CellKey, Study, TaskGroup, prepare
 from driftwise.simulation.results import Result, join_runs, split_grid
-from driftwise.simulation.tasks import Chunk, Device, OnChunk, Task
-
-if TYPE_CHECKING:  # they load JAX
-    from driftwise.simulation.running import Poll
-    from driftwise.simulation.tasks import Engine
+from driftwise.simulation.tasks import Chunk, Device, Engine, OnChunk, Poll, Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,14 +121,13 @@ def run_study(
         points = split_grid(join_runs([next(results) for _ in own]), len(group.points))
         for point, result in zip(group.points.values(), points, strict=True):
             parts[group.cell(point)].append(result)
-    outcomes = []
-    for group in study.groups:
-        for label, point in group.points.items():
-            joined, config = join_runs(parts[group.cell(point)]), to_config(point.agent)
-            own = replace(joined, configs=[config], manifest={**joined.manifest, "agent": config})
-            identity = group.environment_label, label, own, group.name, point.values, point.variation
-            outcomes.append(AgentOutcome(*identity))
-    return tuple(outcomes)
+
+    def outcome(group: TaskGroup, label: str, point: Point) -> AgentOutcome:
+        joined, config = join_runs(parts[group.cell(point)]), to_config(point.agent)
+        own = replace(joined, configs=[config], manifest={**joined.manifest, "agent": config})
+        return AgentOutcome(group.environment_label, label, own, group.name, point.values, point.variation)
+
+    return tuple(outcome(group, *own) for group in study.groups for own in group.points.items())
 
 
 def fitting_tasks(study: Study, *, engine: Engine | None = None, device: Device | None = None) -> GroupTasks:

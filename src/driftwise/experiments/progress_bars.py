@@ -1,7 +1,5 @@
 """Show the progress of an experiment: bars on a terminal, lines elsewhere."""
 
-from __future__ import annotations
-
 import contextlib
 import statistics
 import sys
@@ -13,7 +11,7 @@ from typing import Any
 from driftwise.experiments.outcomes import Progress, ProgressListener
 
 _SECONDS_BETWEEN_LINES = 10
-_NEWEST = 0.3  # share of the newest part of an agent in its running pace
+_PARTS = 6  # the newest parts of an agent, by which its pace is known
 _LINES_ON_A_TERMINAL = 20
 
 
@@ -84,37 +82,17 @@ def _lines() -> ProgressListener:
     return report
 
 
-class _Pace:
-    """The seconds that an agent takes: for its first part, when it is compiled, and for an episode."""
-
-    def __init__(self) -> None:
-        self.reports, self.lately = 0, 0.0
-
-    def add(self, seconds: float, episodes: int) -> None:
-        """Add a part of its episodes."""
-        now = seconds / episodes
-        if self.reports == 0:
-            self._first = seconds, episodes
-        self.lately = now if self.reports < 2 else self.lately + _NEWEST * (now - self.lately)
-        self.reports += 1
-
-    def seconds(self, episodes: int) -> float:
-        """Return the seconds for so many episodes from the beginning."""
-        seconds, of_episodes = self._first
-        compiling = max(seconds - of_episodes * self.lately, 0.0)
-        return compiling + episodes * self.lately
-
-
 class Workload:
     """The episodes of all agents, and an estimate of the time they take.
 
-    The time between two reports counts for the agent in the second one, so that agents at once share time.
+    The time between two reports counts for the agent in the second one, so that agents at once share time. An
+    agent's first part, in which its program is compiled, does not count once there is another.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock, self._last = clock, clock()
         self._agents: dict[tuple[str, str], Progress] = {}
-        self._paces: dict[tuple[str, str], _Pace] = defaultdict(_Pace)
+        self._parts: dict[tuple[str, str], list[tuple[float, int]]] = defaultdict(list)
         self.done = self.total = 0
 
     def report(self, news: Progress) -> None:
@@ -126,7 +104,7 @@ class Workload:
         self.total = sum(progress.total for progress in self._agents.values())
         played = (news.done - news.restored) - (before.done - before.restored)
         if played > 0:
-            self._paces[agent].add(now - self._last, played)
+            self._parts[agent].append((now - self._last, played))
         self._last = now
 
     def name(self, news: Progress) -> str:
@@ -137,20 +115,25 @@ class Workload:
     def time_left(self) -> str:
         """Return `about 2 min left`, or nothing before there is an estimate.
 
-        An agent's pace is known after more than one part, or all of its episodes. Without, it is that of its
-        name elsewhere, or else that of all others.
+        An agent without a pace of its own is taken to have that of its name elsewhere, or else of all others.
         """
-        seconds, whole = 0.0, {agent for agent, news in self._agents.items() if news.done == news.total}
-        paces = {agent: pace for agent, pace in self._paces.items() if pace.reports > 1 or agent in whole}
+        paces, seconds = {}, 0.0
+        for agent, parts in self._parts.items():
+            whole = self._agents[agent].done == self._agents[agent].total
+            if len(parts) > 1 or whole:
+                spent, played = zip(*parts[1:][-_PARTS:] or parts, strict=True)
+                pace, (first, episodes) = sum(spent) / sum(played), parts[0]
+                paces[agent] = pace, max(first - episodes * pace, 0.0)  # for an episode, and to compile
         if not paces or self.done >= self.total:
             return ""
         for agent, news in self._agents.items():
             left = news.total - news.done
             if agent in paces:
-                seconds += left * paces[agent].lately
+                seconds += left * paces[agent][0]
             elif left:
-                same_name = [pace for (_, label), pace in paces.items() if label == news.label]
-                seconds += statistics.fmean(pace.seconds(left) for pace in same_name or paces.values())
+                same_name = [own for (_, label), own in paces.items() if label == news.label]
+                others = same_name or paces.values()
+                seconds += statistics.fmean(compiling + left * pace for pace, compiling in others)
         if seconds < 100:
             return f"about {seconds:.0f} s left"
         amount = f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

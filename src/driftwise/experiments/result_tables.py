@@ -14,15 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from driftwise.base.extras import require_extra
-from driftwise.base.files import compact_json, require_regular_file
+from driftwise.base.files import compact_json, corrupt_file_errors, require_regular_file
 from driftwise.base.part import extract_parameters
 from driftwise.base.validation import ArgumentError
-from driftwise.experiments.results_folder import (
-    RESULT_COLUMNS,
-    corrupt_file_errors,
-    read_manifest,
-    read_table,
-)
+from driftwise.experiments.results_folder import RESULT_COLUMNS, read_manifest, read_table
 from driftwise.simulation.results import Result
 
 with require_extra("results folders", "cli"):
@@ -89,12 +84,9 @@ def results_frame(rows: pa.Table) -> pd.DataFrame:
         import pandas as pd
     frame = rows.to_pandas()
     codes, texts = pd.factorize(frame.pop(_PARAMETERS))
-    numbers = [extract_parameters(json.loads(text)) for text in texts]
-    place = frame.columns.get_loc("agent")
-    for name in dict.fromkeys(name for table in numbers for name in table):
-        values = np.array([table.get(name, np.nan) for table in numbers])
-        place += 1
-        frame.insert(place, f"{_CLASH}{name}" if name in frame else name, values[codes])
+    numbers = pd.DataFrame([extract_parameters(json.loads(text)) for text in texts])
+    for place, name in enumerate(numbers, frame.columns.get_loc("agent") + 1):
+        frame.insert(place, f"{_CLASH}{name}" if name in frame else name, numbers[name].to_numpy()[codes])
     return frame
 
 
@@ -147,7 +139,7 @@ def curves_of_rows(path: Path, rows: Mapping[str, np.ndarray], labels: Sequence[
     shape = (len(labels), num_runs, num_points)
     differ = f"{path} is incomplete: agents differ in their runs or episodes, or rows come twice"
     if len(order) != (whole := math.prod(shape)):
-        sizes = f"{len(labels)} agents × {num_runs} runs × {num_points} episodes"
+        sizes = "{} agents × {} runs × {} episodes".format(*shape)
         raise ValueError(f"{differ}; {sizes} are {whole} rows, got {len(order)}")
     cubes = {name: column[order].reshape(shape) for name, column in rows.items()}
     runs, episodes = cubes["run"][:1, :, :1], cubes["episode"][:1, :1]
@@ -161,16 +153,9 @@ def curves_of_rows(path: Path, rows: Mapping[str, np.ndarray], labels: Sequence[
     results = {}
     for place, label in enumerate(labels):
         own = {name: cube[place] for name, cube in diagnostics.items() if not np.isnan(cube[place]).all()}
-        results[label] = Result(
-            returns=cubes["reward"][place],
-            values=-cubes["regret"][place],  # V* − V^π is the regret
-            signed=True,  # as it was written
-            optimal_values=np.zeros(shape[1:]),
-            lengths=lengths,
-            state=None,
-            manifest={},
-            diagnostics=own,
-        )
+        values, optimal = -cubes["regret"][place], np.zeros(shape[1:])  # V* − V^π is the regret
+        signed = dict(state=None, manifest={}, signed=True)  # as it was written
+        results[label] = Result(cubes["reward"][place], values, optimal, lengths, diagnostics=own, **signed)
     return results
 
 
@@ -186,8 +171,8 @@ def _read_table(path: Path) -> pa.Table:
         table = CURVE_FORMATS[path.suffix.lower()](path)
     there = table.column_names
     if not {"run", "episode"} <= {*there} or not {*CURVE_MEASURES} & {*there}:
-        expected = "run, episode, and regret or reward"
-        raise ValueError(f"{path} must have the columns {expected}, got {', '.join(there) or 'none'}")
+        got = f"run, episode, and regret or reward, got {', '.join(there) or 'none'}"
+        raise ValueError(f"{path} must have the columns {got}")
     if twice := [name for name in CURVE_COLUMNS if there.count(name) > 1]:
         raise ValueError(f"{path} must have the column {twice[0]!r} once")
     if table.num_rows == 0:

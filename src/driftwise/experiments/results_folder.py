@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from driftwise.base import schema
 from driftwise.base.extras import require_extra
-from driftwise.base.files import json_bytes, require_regular_file
-from driftwise.base.schema import (
-    COUNT,
-    LIST,
-    NUMBER,
-    PLAIN,
-    TABLE,
-    WORD,
-    Schema,
-    Types,
-    join_keys,
-    require_type,
-    require_types,
-    require_value_types,
-)
+from driftwise.base.files import corrupt_file_errors, json_bytes, require_regular_file
+from driftwise.base.schema import COUNT, LIST, NUMBER, PLAIN, TABLE, WORD
 
 with require_extra("results folders", "cli"):
     import pyarrow as pa
@@ -37,19 +24,14 @@ _CURVES = ("reward", "regret", "cumulative_regret")
 RESULT_COLUMNS = ("environment", "agent", "parameters", "run", "episode", *_CURVES)
 
 
-def _schema(kinds: Mapping[Types, str]) -> Schema:
+def _schema(kinds: Mapping[schema.Types, str]) -> schema.Schema:
     """Return the types of keys, which are listed by their types."""
     return {key: kind for kind, keys in kinds.items() for key in keys.split()}
 
 
-_MANIFEST_SCHEMA = _schema(
-    {
-        WORD: "experiment",
-        COUNT: "num_episodes num_runs seed",
-        TABLE: "config environments random_regret versions plugins sha256",
-        LIST: "agents history",
-    }
-)
+_TABLES = "config environments random_regret versions plugins sha256"
+_FACTS = {WORD: "experiment", COUNT: "num_episodes num_runs seed", TABLE: _TABLES, LIST: "agents history"}
+_MANIFEST_SCHEMA = _schema(_FACTS)
 _CONFIG_SCHEMA = _schema({WORD: "name summary finding", COUNT: "episodes runs", LIST: "import"})
 _VALUE_TYPES = {"sha256": WORD, "environments": TABLE, "random_regret": NUMBER}  # of all values of a table
 _ITEM_SCHEMAS = {
@@ -66,7 +48,7 @@ def table_differences(first: Any, second: Any, *keys: str) -> Iterator[tuple[str
         for key in dict.fromkeys([*first, *second]):
             yield from table_differences(first.get(key), second.get(key), *keys, str(key))
     elif first != second:
-        yield join_keys(*keys), first, second
+        yield schema.join_keys(*keys), first, second
 
 
 def sealed_manifest(manifest: Mapping[str, Any], results: bytes) -> bytes:
@@ -97,8 +79,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
             raise ValueError("it has no format number")
     if manifest["format"] > MANIFEST_FORMAT:
-        newer = f"{path} has format {manifest['format']}, written by a newer driftwise"
-        raise ValueError(f"{newer}; this one reads up to format {MANIFEST_FORMAT}")
+        readable = f"this one reads up to format {MANIFEST_FORMAT}"
+        raise ValueError(f"{path} has format {manifest['format']}, written by a newer driftwise; {readable}")
     with corrupt_file_errors(path):
         _require_schema(manifest)
         own = manifest.get("sha256", {}).get(MANIFEST)
@@ -132,33 +114,17 @@ def read_table(
         return file.read(columns=None if columns is None else [*columns, *own])
 
 
-@contextlib.contextmanager
-def corrupt_file_errors(path: Path) -> Iterator[None]:
-    """Turn the errors of a reader into a `ValueError` that names the file."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise ValueError(f"{path} is missing: the folder holds no finished run") from None
-    except MemoryError:
-        raise
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
-    except Exception as error:
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        raise ValueError(f"{path} is damaged: {reason}") from None
-
-
 def _require_schema(manifest: Mapping[str, Any]) -> None:
     """Refuse a manifest with a value of another type than driftwise writes; keys may be missing."""
-    require_types("", manifest, _MANIFEST_SCHEMA)
-    require_types("config.", manifest.get("config", {}), _CONFIG_SCHEMA)
+    schema.require_types("", manifest, _MANIFEST_SCHEMA)
+    schema.require_types("config.", manifest.get("config", {}), _CONFIG_SCHEMA)
     for key, kind in _VALUE_TYPES.items():
-        require_value_types(key, manifest.get(key, {}), kind)
-    for key, schema in _ITEM_SCHEMAS.items():
+        schema.require_value_types(key, manifest.get(key, {}), kind)
+    for key, kinds in _ITEM_SCHEMAS.items():
         for number, item in enumerate(manifest.get(key, ())):
-            require_type(f"{key}.{number}", item, TABLE)
-            require_types(f"{key}.{number}.", item, schema)
-            require_value_types(f"{key}.{number}.point", item.get("point", {}), PLAIN)
+            schema.require_type(f"{key}.{number}", item, TABLE)
+            schema.require_types(f"{key}.{number}.", item, kinds)
+            schema.require_value_types(f"{key}.{number}.point", item.get("point", {}), PLAIN)
     _require_values("config", manifest.get("config", {}))
 
 
@@ -168,4 +134,4 @@ def _require_values(path: str, value: Any) -> None:
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             _require_values(f"{path}.{key}", item)
     else:
-        require_type(path, value, PLAIN)
+        schema.require_type(path, value, PLAIN)

@@ -1,7 +1,5 @@
 """Save the outcomes of a study: tidy results, a figure, and a manifest that seals them."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json
@@ -16,20 +14,12 @@ import numpy as np
 
 from driftwise.algorithms import uniform
 from driftwise.base import files
-from driftwise.base.files import replace_file
 from driftwise.environments import Environment
+from driftwise.experiments import results_folder
 from driftwise.experiments.folder_growth import read_stages
 from driftwise.experiments.outcomes import AgentOutcome, GroupTasks
 from driftwise.experiments.result_tables import parquet_bytes, results_table
-from driftwise.experiments.results_folder import (
-    CLAIM,
-    CLAIM_FORMAT,
-    MANIFEST,
-    RESULTS,
-    read_manifest,
-    read_table,
-    sealed_manifest,
-)
+from driftwise.experiments.results_folder import CLAIM, MANIFEST, RESULTS
 from driftwise.experiments.study import FolderStage, Study
 from driftwise.simulation.checkpoints import checkpoint_name
 from driftwise.simulation.play import play
@@ -45,8 +35,8 @@ def claim_folder(folder: Path, study: Study) -> Iterator[Path]:
     """Claim a folder for a study, until a failure without checkpoints, and give their folder."""
     before, checkpoints = read_stages(folder), folder / _CHECKPOINTS
     if before != [*study.stages]:
-        claim = {"format": CLAIM_FORMAT, "stages": [vars(stage) for stage in study.stages]}
-        replace_file(folder / CLAIM, files.json_bytes(claim))
+        claim = {"format": results_folder.CLAIM_FORMAT, "stages": [vars(stage) for stage in study.stages]}
+        files.replace_file(folder / CLAIM, files.json_bytes(claim))
     try:
         yield checkpoints
     except BaseException:
@@ -67,15 +57,15 @@ def drop_shorter_checkpoints(checkpoints: Path, study: Study, tasks: GroupTasks)
     for group, own in zip(study.work, tasks, strict=True):
         for task, length in itertools.product(own, group.shorter):
             if length < task.num_episodes:
-                name = checkpoint_name(replace(task, num_episodes=length))
-                (checkpoints / name).unlink(missing_ok=True)
+                before = replace(task, num_episodes=length)
+                (checkpoints / checkpoint_name(before)).unlink(missing_ok=True)
 
 
 def is_saved(folder: Path, facts: Mapping[str, Any]) -> bool:
     """Return whether the folder has whole files of these facts, which `manifest_of` made."""
     try:
-        manifest = read_manifest(folder)
-        read_table(folder, manifest, columns=[])
+        manifest = results_folder.read_manifest(folder)
+        results_folder.read_table(folder, manifest, columns=[])
     except ValueError:
         return False
     plain = json.loads(files.compact_json(facts))
@@ -91,7 +81,7 @@ def write_results(
     Older files are replaced; the paths of the files are returned.
     """
     table = parquet_bytes(results_table(results))
-    contents = table, figure, sealed_manifest(facts, table)
+    contents = table, figure, results_folder.sealed_manifest(facts, table)
     return files.write_files(folder, dict(zip(RESULT_FILES, contents, strict=True)))
 
 
@@ -99,39 +89,30 @@ def manifest_of(study: Study, outcomes: Sequence[AgentOutcome]) -> dict[str, Any
     """Return the facts of a run: what was run, with what, how long it took, and the regret of random play."""
     common = outcomes[0].result.manifest
     origin = join_origins(outcome.result.manifest for outcome in outcomes)
-    versions = dict(origin["versions"])
     for name in ("pyarrow", "matplotlib"):  # which write the files
         with contextlib.suppress(PackageNotFoundError):
-            versions[name] = version(name)
+            origin["versions"][name] = version(name)
+
+    def entry(outcome: AgentOutcome) -> dict[str, Any]:
+        names = {"environment": outcome.environment_label, "label": outcome.label, "name": outcome.name}
+        tuned = {} if outcome.variation is None else {"variation": outcome.variation}
+        own = {"point": dict(outcome.values), "parameters": outcome.result.manifest["agent"], **tuned}
+        return {**names, **own, "seconds": round(outcome.seconds, 3)}
+
     return {
         "experiment": study.experiment.name,
         "config": study.experiment.config,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        "num_episodes": study.num_episodes,
-        "num_runs": study.num_runs,
-        "seed": study.seed,
+        **{key: getattr(study, key) for key in ("num_episodes", "num_runs", "seed")},
         "history": _history(study.stages),
         **{key: common[key] for key in ("record_every", "precision", "platform")},
         "environments": {own.environment_label: own.result.manifest["environment"] for own in outcomes},
         "random_regret": {
-            label: random_regret(environment, study.lengths[label])
-            for label, environment in study.environments.items()
+            label: random_regret(own, study.lengths[label]) for label, own in study.environments.items()
         },
-        "agents": [
-            {
-                "environment": outcome.environment_label,
-                "label": outcome.label,
-                "name": outcome.name,
-                "point": dict(outcome.values),
-                "parameters": outcome.result.manifest["agent"],
-                **({} if outcome.variation is None else {"variation": outcome.variation}),
-                "seconds": round(outcome.seconds, 3),
-            }
-            for outcome in outcomes
-        ],
+        "agents": [entry(outcome) for outcome in outcomes],
         "seconds": round(sum(outcome.seconds for outcome in outcomes), 3),
         **origin,
-        "versions": versions,
     }
 
 
@@ -139,12 +120,12 @@ def _history(stages: Sequence[FolderStage]) -> list[dict[str, Any]]:
     """Return the sizes of each stage, and the agents and environments that it added or changed."""
     entries, before = [], {"agents": {}, "environments": {}}
     for stage in stages:
-        added = {
-            kind: [label for label, table in stage.experiment[kind].items() if tables.get(label) != table]
-            for kind, tables in before.items()
-        }
+        entry: dict[str, Any] = {"begun": stage.begun, "episodes": stage.episodes, "runs": stage.runs}
+        for kind, old in before.items():
+            tables = stage.experiment[kind].items()
+            entry[kind] = [label for label, table in tables if old.get(label) != table]
         before = {kind: stage.experiment[kind] for kind in before}
-        entries.append({"begun": stage.begun, "episodes": stage.episodes, "runs": stage.runs, **added})
+        entries.append(entry)
     return entries
 
 

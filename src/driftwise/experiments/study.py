@@ -15,9 +15,8 @@ from driftwise.base.plugins import load_plugins
 from driftwise.base.schema import join_keys, prefix_errors
 from driftwise.base.validation import ArgumentError, require_count
 from driftwise.environments import Environment
-from driftwise.experiments.building import Facts, in_episodes, make_environment, read_agent_table
-from driftwise.experiments.experiment import ConfigTable, Experiment, find_experiment, read_experiment
-from driftwise.experiments.grids import Point, grids_of, grids_of_agent
+from driftwise.experiments import building
+from driftwise.experiments.experiment import ConfigTable, Experiment, find_experiment
 from driftwise.simulation import tasks
 from driftwise.simulation.tasks import Task
 
@@ -31,11 +30,11 @@ class TaskGroup:
     environment_label: str
     name: str  # the agent's in its file
     label: str  # for progress
-    points: Mapping[str, Point]  # by what tables and figures show
+    points: Mapping[str, building.Point]  # by what tables and figures show
     task: Task  # of all its points and runs
     shorter: tuple[int, ...] = ()  # episodes that its task had in earlier stages of a folder
 
-    def cell(self, point: Point) -> CellKey:
+    def cell(self, point: building.Point) -> CellKey:
         """Return a key of the point that does not depend on the order in the file."""
         return self.environment_label, self.name, compact_json(point.values)
 
@@ -96,9 +95,7 @@ def prepare(
 
     Plugins of installed packages, and the modules that it names, are imported first.
     """
-
-    own = experiment
-    sizes: dict[str, Any] = dict(num_episodes=own.episodes, num_runs=own.runs, seed=own.seed)
+    sizes = {"num_episodes": experiment.episodes, "num_runs": experiment.runs, "seed": experiment.seed}
     for name, value in (("num_episodes", num_episodes), ("num_runs", num_runs)):
         if value is not None:
             sizes[name] = require_count(name, value, bits=32)
@@ -106,28 +103,23 @@ def prepare(
         sizes["seed"] = require_count("seed", seed, at_least=0)
     load_plugins(experiment.import_)
     environments = [*_environments(experiment, sizes["num_episodes"])]  # first, for their errors
-    groups = tuple(
-        group
-        for label, environment, length in environments
-        for group in _groups(experiment, label, environment, {**sizes, "num_episodes": length})
-    )
-    return Study(experiment, **sizes, groups=groups)
+    groups = (_groups(experiment, *own, sizes["num_runs"], sizes["seed"]) for own in environments)
+    return Study(experiment, **sizes, groups=tuple(group for some in groups for group in some))
 
 
 def _environments(experiment: Experiment, num_episodes: int) -> Iterator[tuple[str, Environment, int]]:
     """Yield the label of each environment, the environment, and the episodes of a run in it."""
     if not experiment.environments:
-        environment = make_environment("environment", experiment.environment or {}, num_episodes)
+        environment = building.make_environment("environment", experiment.environment or {}, num_episodes)
         yield environment.name, environment, num_episodes
         return
     lengths = {}
     for label, table in experiment.environments.items():
         path = join_keys("environments", label, "episodes")
         own = num_episodes if isinstance(table, Environment) else table.get("episodes", num_episodes)
-        given = in_episodes(path, own, num_episodes)
-        lengths[label] = require_count(path, given)
-        if given > num_episodes:
-            raise ArgumentError(path, f"be at most the experiment's {num_episodes}", given)
+        lengths[label] = require_count(path, building.in_episodes(path, own, num_episodes))
+        if lengths[label] > num_episodes:
+            raise ArgumentError(path, f"be at most the experiment's {num_episodes}", lengths[label])
     if (longest := max(lengths.values())) < num_episodes:
         expected = f"have one with all {num_episodes} episodes"
         raise ArgumentError("environments", expected, longest, f"{longest} at most")
@@ -135,38 +127,38 @@ def _environments(experiment: Experiment, num_episodes: int) -> Iterator[tuple[s
         path, length = join_keys("environments", label), lengths[label]
         if not isinstance(table, Environment):
             table = {key: value for key, value in table.items() if key != "episodes"}
-        yield label, make_environment(path, table, length), length
+        yield label, building.make_environment(path, table, length), length
 
 
 def _groups(
-    experiment: Experiment, environment_label: str, environment: Environment, sizes: Mapping[str, Any]
+    experiment: Experiment, place: str, environment: Environment, num_episodes: int, num_runs: int, seed: int
 ) -> Iterator[TaskGroup]:
-    facts = Facts(environment, sizes["num_episodes"])
-    at_most = max(1, tasks.RUNS_OF_A_TASK // sizes["num_runs"])
+    """Yield the groups of all agents in an environment, by the label of the place."""
+    facts, at_most = building.Facts(environment, num_episodes), max(1, tasks.RUNS_OF_A_TASK // num_runs)
     owners: dict[str, str] = {}
     for name, given in experiment.agents.items():
         path = join_keys("agents", name)
         if isinstance(given, Mapping):
-            values, build, together = read_agent_table(path, given, facts)
-            grids = grids_of(path, name, values, build, together=together, at_most=at_most)
+            table = building.read_agent_table(path, given, facts)
+            grids = building.grids_of_table(path, name, table, at_most=at_most)
         else:
-            agent = given if isinstance(given, Agent) else given(facts.environment)
+            agent = given if isinstance(given, Agent) else given(environment)
             if not isinstance(agent, Agent):
                 expected = "be an agent, a table, or a function from an environment to an agent"
                 raise ArgumentError(path, expected, agent, f"a function that gave {agent!r}")
-            grids = grids_of_agent(path, name, agent, at_most=at_most)
+            grids = building.grids_of_agent(path, name, agent, at_most=at_most)
         for label, points in grids:
-            for name_of_point, point in points.items():
+            for point_label, point in points.items():
                 with prefix_errors(path, get_grids(point.agent)):
                     require_single(point.agent)
-                if (owner := owners.setdefault(name_of_point, path)) != path:
-                    got = f"{name_of_point!r} twice"
-                    raise ArgumentError(path, f"differ from {owner} in name", name_of_point, got)
+                if (owner := owners.setdefault(point_label, path)) != path:
+                    got = f"{point_label!r} twice"
+                    raise ArgumentError(path, f"differ from {owner} in name", point_label, got)
             with prefix_errors(path):
-                agent = stacked([point.agent for point in points.values()])
-                options = {**sizes, "record_every": experiment.record_every}
-                task = Task(agent, environment, **options, name=f"{label} in {environment_label}")
-            yield TaskGroup(environment_label, name, label, points, task)
+                agent, title = stacked([point.agent for point in points.values()]), f"{label} in {place}"
+                runs = dict(num_episodes=num_episodes, num_runs=num_runs, seed=seed)
+                task = Task(agent, environment, **runs, record_every=experiment.record_every, name=title)
+            yield TaskGroup(place, name, label, points, task)
 
 
 def stacked(agents: Sequence[Agent]) -> Agent:
@@ -176,22 +168,16 @@ def stacked(agents: Sequence[Agent]) -> Agent:
 
 def load_experiment(path: str | os.PathLike[str]) -> Experiment:
     """Return the experiment in a file, after its environments and agents were made, to find mistakes."""
-    experiment = read_experiment(os.fspath(path))
-    with prefix_errors(os.fspath(path)):
-        _import_beside(os.fspath(path), experiment)
-        prepare(experiment)
-    return experiment
+    return find_study(Path(path)).experiment
 
 
-def find_study(file_or_name: str, **sizes: Any) -> Study:
-    """Return the study of `find_experiment`, at the sizes that `prepare` takes."""
-    experiment = find_experiment(file_or_name)
-    with prefix_errors(file_or_name):
-        _import_beside(file_or_name, experiment)
+def find_study(file_or_name: str | Path, **sizes: Any) -> Study:
+    """Return the study of `find_experiment`, at the sizes that `prepare` takes.
+
+    The modules that an experiment names may be beside its file.
+    """
+    experiment, path = find_experiment(file_or_name), Path(file_or_name)
+    with prefix_errors(os.fspath(file_or_name)):
+        folder = path.resolve().parent if path.is_file() else Path.cwd()
+        load_plugins(experiment.import_, [str(folder)])
         return prepare(experiment, **sizes)
-
-
-def _import_beside(path: str, experiment: Experiment) -> None:
-    """Import the modules that an experiment names, which may be beside its file."""
-    folder = Path(path).resolve().parent if Path(path).is_file() else Path.cwd()
-    load_plugins(experiment.import_, [str(folder)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import pickle
 import platform
 import time
@@ -19,6 +18,7 @@ from driftwise.scenarios.contestants import policy_named
 from driftwise.scenarios.rounds import Rounds, rounds_of
 from driftwise.scenarios.scenario import FEEDBACKS, DelayedFeedback, Scenario
 from driftwise.scenarios.scenario_policies import PolicyMaker
+from driftwise.simulation.tasks import read_progress
 
 _ROUNDING = 1e-9  # by which the regret of a round may be below 0
 
@@ -178,17 +178,9 @@ class ScenarioWork:
             "error": np.asarray(self.error),
         }
 
-    def progress_in(self, checkpoint: Mapping[str, np.ndarray]) -> tuple[int, float]:
-        """Return the rounds that a checkpoint has, and the seconds that they took."""
-        done, seconds = int(checkpoint["done"]), float(checkpoint["seconds"])
-        if not 0 <= done <= self.task.num_episodes or not 0.0 <= seconds < math.inf:
-            got = f"{done} rounds in {seconds} seconds"
-            raise ArgumentError("checkpoint", "be of this task", checkpoint, got)
-        return done, seconds
-
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
         """Continue from a checkpoint of the same task, if its numbers are possible ones."""
-        done, seconds = self.progress_in(checkpoint)
+        done, seconds = read_progress(checkpoint, self.task.num_episodes)
         regret, error = checkpoint["regret"], str(checkpoint["error"])
         scores = json.loads(str(checkpoint["scores"]))
         rounds = self.task.num_episodes // self.task.scenario.runs

@@ -4,8 +4,6 @@ A checkpoint names the task that it belongs to and the code that computed it. A 
 and not run again; it keeps the agents' states if they are small, for a longer task to continue from.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io
@@ -19,36 +17,23 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.base import schema
 from driftwise.base.files import replace_file, resolve_file
 from driftwise.base.provenance import provenance
-from driftwise.base.schema import (
-    COUNT,
-    LIST,
-    NULL,
-    TABLE,
-    WORD,
-    Schema,
-    require_type,
-    require_types,
-    require_value_types,
-)
+from driftwise.base.schema import LIST, NULL, TABLE, WORD
 from driftwise.base.validation import ArgumentError
 from driftwise.simulation.simulator import SECONDS_AT_ONCE, STATE
-from driftwise.simulation.tasks import Job, Task, Work
+from driftwise.simulation.tasks import Job, Task, Work, read_progress
 
 _FORMAT = 5  # of a checkpoint; formats from the fifth on have a seal
 _TIME_SHARE = 0.05  # of the time that writing checkpoints may take
 _SECONDS_BETWEEN = 1.0
-_RECOMPUTE = "--recompute, or recompute=True"
+_RECOMPUTE = "compute it again (--recompute, or recompute=True)"
 _SEAL = "sha256"  # the array that seals all others
-_ORIGIN: Schema = {  # a list where several computed it
-    "device": WORD + LIST,
-    "versions": TABLE,
-    "sources": TABLE,
-    "commit": WORD + NULL + LIST,
-    "host": TABLE + LIST,
-    "xla_flags": WORD + LIST,
-}
+_IDENTITY: schema.Schema = {"format": schema.COUNT, "platform": WORD}
+_ORIGIN: dict[str, schema.Types] = dict.fromkeys(("versions", "sources"), TABLE)
+_ORIGIN |= {"commit": WORD + NULL + LIST, "host": TABLE + LIST}  # a list where several computed it
+_ORIGIN |= dict.fromkeys(("device", "xla_flags"), WORD + LIST)
 _DECISIVE = ("driftwise", "jax", "jaxlib")  # packages of which another version may round differently
 
 
@@ -67,10 +52,7 @@ def checkpoint_name(task: Job) -> str:
 
 
 def resume(
-    path: Path | None,
-    simulation: Work,
-    *,
-    progress: Callable[[Any], None] = lambda simulation: None,
+    path: Path | None, simulation: Work, *, progress: Callable[[Any], None] = lambda simulation: None
 ) -> Any:
     """Bring a simulation to its end, from the checkpoint at `path` if there is one, keeping it up to date.
 
@@ -113,14 +95,10 @@ def write_checkpoint(path: Path, simulation: Work) -> None:
     replace_file(path, pack_checkpoint(simulation))
 
 
-def pack_checkpoint(simulation: Work) -> bytes:
-    """Return the content of a task's checkpoint."""
-    return _content(simulation, simulation.checkpoint())
-
-
-def _content(simulation: Work, arrays: Mapping[str, np.ndarray]) -> bytes:
+def pack_checkpoint(simulation: Work, arrays: Mapping[str, np.ndarray] | None = None) -> bytes:
+    """Return the content of a task's checkpoint, with its own arrays unless others are given."""
     label = np.array(json.dumps(_label(simulation), sort_keys=True))
-    return pack_archive({"identity": label, **arrays})
+    return pack_archive({"identity": label, **(simulation.checkpoint() if arrays is None else arrays)})
 
 
 def pack_archive(arrays: Mapping[str, np.ndarray]) -> bytes:
@@ -153,16 +131,11 @@ def lengthen(folder: Path, task: Task, shorter: Iterable[int], *, recompute: boo
             continue
         before = replace(task, num_episodes=length)
         source = folder / checkpoint_name(before)
-        if (content := read_checkpoint(source)) is None:
-            continue
-        try:
-            arrays = load_checkpoint(content, source, before.begin())
-        except OutdatedError:
-            if not recompute:
-                raise
-            continue
-        if any(name.startswith(STATE) for name in arrays):
-            replace_file(path, _content(task.begin(), arrays))
+        with contextlib.suppress(*[OutdatedError] * recompute):
+            content = read_checkpoint(source)
+            arrays = {} if content is None else load_checkpoint(content, source, before.begin())
+            if any(name.startswith(STATE) for name in arrays):
+                replace_file(path, pack_checkpoint(task.begin(), arrays))
 
 
 def read_checkpoint(path: Path) -> bytes | None:
@@ -172,10 +145,8 @@ def read_checkpoint(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        reason = error.strerror or error
-        raise CheckpointError(
-            f"{path} cannot be read ({reason}); mend or remove it: what is missing is computed again"
-        ) from None
+        why = f"{path} cannot be read ({error.strerror or error})"
+        raise CheckpointError(f"{why}; mend or remove it: what is missing is computed again") from None
 
 
 def drop_outdated(path: Path, simulation: Work) -> None:
@@ -198,16 +169,14 @@ def load_checkpoint(content: bytes, path: Path, simulation: Work) -> dict[str, n
     """Return the arrays of the checkpoint at `path`, if its content is undamaged and of this task."""
     with _corrupt_file_errors(path, Exception):  # readers of damaged files raise errors of many types
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}  # checks their checksums
+            members = {name: io.BytesIO(archive.read(name)) for name in archive.namelist()}  # and checks them
         arrays = {
-            name.removesuffix(".npy"): np.load(io.BytesIO(member), allow_pickle=False)
-            for name, member in members.items()
+            name.removesuffix(".npy"): np.load(file, allow_pickle=False) for name, file in members.items()
         }
-        stored = _table("identity", arrays["identity"], {"format": COUNT, "platform": WORD})
+        stored = _table("identity", arrays["identity"], _IDENTITY)
     if age := stored["format"] - _FORMAT:
-        writer = "a newer" if age > 0 else "an older"
-        why = f"was written by {writer} version of driftwise, which this one cannot read"
-        raise OutdatedError(f"{path} {why}: take that one, or compute it again ({_RECOMPUTE})")
+        writer = f"{'a newer' if age > 0 else 'an older'} version of driftwise, which this one cannot read"
+        raise OutdatedError(f"{path} was written by {writer}: take that one, or {_RECOMPUTE}")
     expected = json.loads(json.dumps(_label(simulation)))
     other = [key for key in sorted({*stored, *expected}) if stored.get(key) != expected.get(key)]
     if other == ["platform"]:
@@ -223,34 +192,25 @@ def load_checkpoint(content: bytes, path: Path, simulation: Work) -> dict[str, n
         del arrays[_SEAL], arrays["identity"]
         origin = _table("origin", arrays["origin"], _ORIGIN)
         for name in ("versions", "sources"):
-            require_value_types(f"origin.{name}", origin[name], WORD + LIST)
-        simulation.progress_in(arrays)
-    _require_same_code(origin, path, simulation)
-    return arrays
-
-
-def _require_same_code(origin: dict[str, Any], path: Path, simulation: Work) -> None:
+            schema.require_value_types(f"origin.{name}", origin[name], WORD + LIST)
+        read_progress(arrays, simulation.task.num_episodes)
     versions, sources, here = origin["versions"], origin["sources"], simulation.sources
     if any(versions.get(name) != provenance()["versions"][name] for name in _DECISIVE):
         used = ", ".join(f"{name} {versions.get(name)}" for name in _DECISIVE)
-        raise OutdatedError(
-            f"{path} was computed with {used}: install those, or compute it again ({_RECOMPUTE})"
-        )
-    changed = [name for name in sorted({*sources, *here}) if sources.get(name) != here.get(name)]
-    if changed:
-        raise OutdatedError(
-            f"{path} was computed by other code ({', '.join(changed)}): bring that back, "
-            f"or compute it again ({_RECOMPUTE})"
-        )
+        raise OutdatedError(f"{path} was computed with {used}: install those, or {_RECOMPUTE}")
+    if changed := [name for name in sorted({*sources, *here}) if sources.get(name) != here.get(name)]:
+        code = f"other code ({', '.join(changed)})"
+        raise OutdatedError(f"{path} was computed by {code}: bring that back, or {_RECOMPUTE}")
+    return arrays
 
 
-def _table(name: str, array: np.ndarray, kinds: Schema) -> dict[str, Any]:
+def _table(name: str, array: np.ndarray, kinds: schema.Schema) -> dict[str, Any]:
     """Return the table that an array holds as JSON, in which all these keys must be."""
     table = json.loads(str(array))
-    require_type(name, table, TABLE)
+    schema.require_type(name, table, TABLE)
     if missing := [key for key in kinds if key not in table]:
         raise ValueError(f"{name}.{missing[0]} is missing")
-    require_types(f"{name}.", table, kinds)
+    schema.require_types(f"{name}.", table, kinds)
     return table
 
 

@@ -183,16 +183,11 @@ def cache_folder(environ: Mapping[str, str]) -> Path | None:
     chosen = environ.get(CACHE_SETTING, "")
     if chosen == "off":
         return None
-    try:
-        if chosen:
-            folder = Path(chosen).expanduser()
-        elif sys.platform == "win32":
-            folder = Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "driftwise"
-        elif sys.platform == "darwin":
-            folder = Path.home() / "Library" / "Caches" / "driftwise"
-        else:
-            folder = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "driftwise"
-    except RuntimeError:  # the user has no home
-        return None
     kind = hashlib.sha256(cpu_model().encode()).hexdigest()[:8]  # machines of all kinds may share a home
-    return folder / f"compiled-{kind}"
+    places = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("", "Library/Caches")}
+    variable, usual = places.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
+    with contextlib.suppress(RuntimeError):  # the user has no home
+        if chosen:
+            return Path(chosen).expanduser() / f"compiled-{kind}"
+        return Path(environ.get(variable) or Path.home() / usual) / "driftwise" / f"compiled-{kind}"
+    return None

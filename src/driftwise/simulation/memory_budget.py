@@ -1,7 +1,5 @@
 """The memory that tasks take, by the shapes of their arrays, and refusals of what does not fit."""
 
-from __future__ import annotations
-
 import contextlib
 import heapq
 import math
@@ -65,18 +63,13 @@ def measure_footprint(task: Task) -> Footprint:
     grid, agents = lower_agent(task.agent, dtype)
     size, points = math.prod(grid), -(-task.num_episodes // task.record_every)
     world = task.environment.to_arrays(dtype, needs=task.agent.needs)
-
+    plan = size, 3, spec.horizon, spec.num_states, spec.num_actions  # Q, the bonus and the policy
     with jax_settings(find_devices(task.device)[0]):
         states = init_states.eval_shape(agents, world, size)
-        num_curves = states.point.shape[-1]
-        plan = 3, spec.horizon, spec.num_states, spec.num_actions  # Q, the bonus and the policy
-        return Footprint(
-            shared=_bytes(world),
-            state=_bytes(states),
-            records=count_bytes((size, num_curves, task.chunk_size)),
-            plan=count_bytes((size, *plan), itemsize=dtype.itemsize),
-            curves=count_bytes((size, num_curves, points)),
-        )
+        curves = size, states.point.shape[-1]
+        carried, records = _bytes(states), count_bytes((*curves, task.chunk_size))
+        played = count_bytes(plan, itemsize=dtype.itemsize)
+        return Footprint(_bytes(world), carried, records, played, count_bytes((*curves, points)))
 
 
 def estimate_bytes(task: Task, shapes: Footprint) -> int:
@@ -105,8 +98,8 @@ def _copies(split: Split) -> int:
     return len(split.devices) if split.devices[0].memory_stats() is None else 1
 
 
-def _sizes(task: Task, *more: str) -> str:
-    return ", ".join(f"{name} = {getattr(task, name)}" for name in ("num_episodes", "num_runs", *more))
+def _sizes(task: Task, last: str) -> str:
+    return ", ".join(f"{name} = {getattr(task, name)}" for name in ("num_episodes", "num_runs", last))
 
 
 def _free(task: Task) -> int:

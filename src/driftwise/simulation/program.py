@@ -3,8 +3,6 @@
 Runs and hyper-parameters are batch axes; episodes are a loop inside the program.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import math
@@ -19,7 +17,7 @@ from driftwise.base.agent import Agent
 from driftwise.base.extras import require_extra
 from driftwise.base.jax_backend import register_parts
 from driftwise.base.jax_backend.small_matrices import on_gpu
-from driftwise.base.part import numeric_values
+from driftwise.base.part import grid_shape, numeric_values
 from driftwise.base.types import Array
 from driftwise.environments.environment import EnvironmentArrays, Record
 from driftwise.simulation.devices import Split, find_devices, has_tf32
@@ -50,16 +48,11 @@ _THREE_PRODUCTS = "TF32_TF32_F32_X3"
 
 
 @contextlib.contextmanager
-def jax_settings(device: Any, precision: Precision = "float64") -> Iterator[None]:
+def jax_settings(device: Any, precision: Precision = "float64", lock: Any = _one_at_a_time) -> Iterator[None]:
     """Set full precision, ordinary promotion, compilation and the device, whatever the caller's settings."""
-    with _one_at_a_time, _settings(device, precision):
-        yield
-
-
-@contextlib.contextmanager
-def _settings(device: Any, precision: Precision) -> Iterator[None]:
     in_parts = precision == "float32" and has_tf32(device)
     with (
+        lock,
         jax.disable_jit(False),
         jax.default_device(device),
         jax.enable_x64(True),
@@ -81,14 +74,8 @@ def call_compiled(function: Callable[..., Any], part: Any, *arrays: Any) -> Any:
 def lower_agent(agent: Agent, dtype: np.dtype) -> tuple[tuple[int, ...], Agent]:
     """Return the grid's shape, and the agent with every numeric field as a flat array over the grid."""
     register_parts()
-    numbers = list(numeric_values(agent))
-    try:
-        grid = np.broadcast_shapes(*(number.grid for number in numbers))
-    except ValueError:
-        shapes = ", ".join(str(number.grid) for number in numbers if number.grid)
-        raise ValueError(f"agent: the shapes of its parameter grids must broadcast, got {shapes}") from None
-    flat = []
-    for number in numbers:
+    grid, flat = grid_shape(agent), []
+    for number in numeric_values(agent):
         values = np.asarray(number.value)
         with np.errstate(over="ignore", under="ignore"):
             cast = values.astype(np.int64 if values.dtype.kind in "iu" else dtype)
@@ -262,15 +249,15 @@ def compile_ahead(task: Task, split: Split, done: int = 0) -> threading.Thread |
     """Start a thread that compiles the program of a task, which JAX then has when it is called."""
 
     def compile_program() -> None:
-        with contextlib.suppress(Exception), _settings(split.devices[0], task.precision):
-            trace_program(task, split, done).lower().compile()  # a call of the program raises what is wrong
+        unlocked = jax_settings(split.devices[0], task.precision, contextlib.nullcontext())
+        with contextlib.suppress(Exception), unlocked:  # a call of the program raises what is wrong
+            trace_program(task, split, done).lower().compile()
 
     thread = threading.Thread(target=compile_program)
-    try:
+    with contextlib.suppress(RuntimeError):  # a process may have no thread left
         thread.start()
-    except RuntimeError:  # a process may have no thread left
-        return None
-    return thread
+        return thread
+    return None
 
 
 def split_runs(task: Task) -> Split:
@@ -290,11 +277,8 @@ def split_runs(task: Task) -> Split:
 
 def calls_lapack(program: Any) -> bool:
     """Return whether a traced program calls LAPACK, itself or in its loops and branches."""
-    if isinstance(program, ClosedJaxpr):
-        return calls_lapack(program.jaxpr)
-    if not isinstance(program, Jaxpr):
-        return False
-    return any(
+    program = program.jaxpr if isinstance(program, ClosedJaxpr) else program
+    return isinstance(program, Jaxpr) and any(
         equation.primitive.name in _LAPACK or any(map(calls_lapack, jax.tree.leaves(dict(equation.params))))
         for equation in program.eqns
     )

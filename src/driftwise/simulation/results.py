@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftwise.base.extras import load_registered
-from driftwise.base.files import replace_file, require_regular_file
+from driftwise.base.files import corrupt_file_errors, replace_file, require_regular_file
 from driftwise.base.part import extract_parameters
 from driftwise.base.validation import ArgumentError
 
@@ -67,11 +68,8 @@ class Result:
     @cached_property
     def counts(self) -> dict[str, np.ndarray]:
         """Counts of the `EVENTS` that the agent tells of, in each run, `[*grid, runs]`."""
-        return {
-            name: np.rint(np.sum(self.diagnostics[name] * self.lengths, axis=-1))
-            for name in EVENTS
-            if name in self.diagnostics
-        }
+        told = {name: self.diagnostics[name] for name in EVENTS if name in self.diagnostics}
+        return {name: np.rint(np.sum(curve * self.lengths, axis=-1)) for name, curve in told.items()}
 
     @property
     def grid(self) -> tuple[int, ...]:
@@ -179,29 +177,16 @@ class Result:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Result:
         """Return the result in a file that `save` wrote; what is wrong with it is a `ValueError`."""
-        try:
+        with corrupt_file_errors(Path(path)):
             require_regular_file(path)
-            content = Path(path).read_bytes()
-        except FileNotFoundError:
-            raise ValueError(f"{path} is missing: there is no result to load") from None
-        except OSError as error:
-            raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
-        try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-                arrays = dict(stored)
+            with Path(path).open("rb") as file:
+                arrays = dict(np.load(file, allow_pickle=False))
             facts = json.loads(str(arrays.pop("facts")))
-            if facts["format"] <= _FORMAT:
-                return Result(
-                    **{name: arrays.pop(name) for name in (*CURVES, "lengths")},
-                    diagnostics={name.removeprefix(DIAGNOSTIC): curve for name, curve in arrays.items()},
-                    signed=facts["signed"],
-                    configs=facts["configs"],
-                    manifest=facts["manifest"],
-                    state=None,
-                )
-        except Exception:  # readers of damaged files raise errors of many types
-            raise ValueError(f"{path} holds no result that Result.save wrote, or is damaged") from None
-        raise ValueError(f"{path} was written by a newer driftwise, which this one cannot read")
+            if facts.pop("format") > _FORMAT:
+                raise OSError("it was written by a newer driftwise")
+            curves = {name: arrays.pop(name) for name in (*CURVES, "lengths")}
+            diagnostics = {name.removeprefix(DIAGNOSTIC): curve for name, curve in arrays.items()}
+            return Result(**curves, **facts, diagnostics=diagnostics, state=None)
 
     def __repr__(self) -> str:
         return f"<{load_registered('result views').result_text(self)}>"
@@ -214,13 +199,12 @@ def average_curves(
     sums: Mapping[str, np.ndarray], lengths: np.ndarray, grid: tuple[int, ...]
 ) -> dict[str, Any]:
     """Return the curves of a `Result`, from sums over the episodes of points `[points, grid, runs]`."""
-    means = {
-        name: np.moveaxis(rows / lengths[:, None, None], 0, -1).reshape(*grid, rows.shape[-1], len(lengths))
-        for name, rows in sums.items()
-    }
-    named = {name: means.pop(name) for name in CURVES}
-    diagnostics = {name.removeprefix(DIAGNOSTIC): curve for name, curve in means.items()}
-    return {**named, "diagnostics": diagnostics, "lengths": lengths}
+    curves: dict[str, Any] = {"diagnostics": {}, "lengths": lengths}
+    for name, rows in sums.items():
+        means = np.moveaxis(rows / lengths[:, None, None], 0, -1).reshape(*grid, rows.shape[-1], len(lengths))
+        table = curves if name in CURVES else curves["diagnostics"]
+        table[name.removeprefix(DIAGNOSTIC)] = means
+    return curves
 
 
 def select_holdout(num_runs: int) -> np.ndarray:
@@ -239,20 +223,20 @@ def select_runs(result: Result, runs: np.ndarray) -> Result:
 
 def map_curves(change: Callable[..., np.ndarray], *results: Result) -> dict[str, Any]:
     """Return all fields that hold curves, as `change` computes them from those of the results."""
-    named = {name: change(*(getattr(result, name) for result in results)) for name in CURVES}
-    diagnostics = {
-        name: change(*(result.diagnostics[name] for result in results)) for name in results[0].diagnostics
+    curves: dict[str, Any] = {name: change(*(getattr(own, name) for own in results)) for name in CURVES}
+    names = results[0].diagnostics
+    return curves | {
+        "diagnostics": {name: change(*(own.diagnostics[name] for own in results)) for name in names}
     }
-    return {**named, "diagnostics": diagnostics}
 
 
 def join_runs(results: Sequence[Result]) -> Result:
     """Return the results of consecutive runs as one."""
-    first, manifests = results[0], [result.manifest for result in results]
+    manifests = [result.manifest for result in results]
     sums = {key: sum(manifest[key] for manifest in manifests) for key in ("num_runs", "seconds")}
     curves = map_curves(lambda *parts: np.concatenate(parts, axis=-2), *results)
-    manifest = {**first.manifest, **sums, **join_origins(manifests)}
-    return replace(first, **curves, state=None, manifest=manifest)
+    manifest = {**manifests[0], **sums, **join_origins(manifests)}
+    return replace(results[0], **curves, state=None, manifest=manifest)
 
 
 def split_grid(result: Result, count: int) -> list[Result]:
@@ -266,18 +250,18 @@ def split_grid(result: Result, count: int) -> list[Result]:
 def join_origins(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the origin of results that belong together: single facts, and lists of those that differ."""
     manifests = list(manifests)
-    origin: dict[str, Any] = {}
-    for key in ("device", "commit", "host", "xla_flags"):
-        origin[key] = _one_or_all(manifest[key] for manifest in manifests)
+
+    def one_or_all(tables: Sequence[Mapping[str, Any]], key: str) -> Any:
+        distinct: list[Any] = []
+        for table in tables:
+            facts = table.get(key, [])
+            distinct += [
+                item for item in (facts if isinstance(facts, list) else [facts]) if item not in distinct
+            ]
+        return distinct[0] if len(distinct) == 1 else distinct
+
+    origin = {key: one_or_all(manifests, key) for key in ("device", "commit", "host", "xla_flags")}
     for key in ("versions", "plugins", "sources"):
         tables = [manifest.get(key, {}) for manifest in manifests]
-        names = dict.fromkeys(name for table in tables for name in table)
-        origin[key] = {name: _one_or_all(table[name] for table in tables if name in table) for name in names}
+        origin[key] = {name: one_or_all(tables, name) for name in dict.fromkeys(itertools.chain(*tables))}
     return origin
-
-
-def _one_or_all(facts: Iterable[Any]) -> Any:
-    distinct: list[Any] = []
-    for fact in facts:
-        distinct += [item for item in (fact if isinstance(fact, list) else [fact]) if item not in distinct]
-    return distinct[0] if len(distinct) == 1 else distinct

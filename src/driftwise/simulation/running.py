@@ -1,7 +1,5 @@
 """Running tasks: one as a call of `simulate`, or many with checkpoints, here or on an engine."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -20,18 +18,7 @@ from driftwise.simulation.checkpoints import checkpoint_name, drop_outdated, res
 from driftwise.simulation.memory_budget import require_task_memory
 from driftwise.simulation.results import CURVES, DIAGNOSTIC, Result, average_curves
 from driftwise.simulation.simulator import SECONDS_AT_ONCE, Simulation
-from driftwise.simulation.tasks import (
-    CHUNK,
-    Chunk,
-    Device,
-    Engine,
-    Job,
-    OnChunk,
-    OnProgress,
-    Poll,
-    Precision,
-    Task,
-)
+from driftwise.simulation.tasks import CHUNK, Chunk, Device, Engine, Job, OnChunk, OnProgress, Precision, Task
 
 
 class ChunkReporter:
@@ -46,29 +33,20 @@ class ChunkReporter:
         self._reported = 0  # episodes
         self._regret: np.ndarray | float = 0.0  # cumulative, after them
 
-    def report_file(self, path: Path) -> None:
-        """Report all chunks in the checkpoint at `path`, if there is one."""
-        with contextlib.suppress(FileNotFoundError), np.load(path) as arrays:
-            if (done := int(arrays["done"])) >= self._next > self._reported:
-                names = (name for name in arrays.files if name in CURVES or name.startswith(DIAGNOSTIC))
-                self.report(done, {name: arrays[name] for name in names})
-
-    @property
-    def _next(self) -> int:
-        """Episodes up to the end of the chunk that is reported next."""
-        return min(self._reported + self._task.chunk_size, self._task.num_episodes)
-
     def report(self, done: int, sums: Mapping[str, np.ndarray]) -> None:
         """Report all chunks within the first `done` episodes; `sums` are those of `Simulation`."""
         task, every = self._task, self._task.record_every
-        while self._reported < self._next <= done:
-            first, end = self._reported // every, self._next
-            last = -(-end // every) if end == task.num_episodes else end // every
+        while self._reported < (end := min(self._reported + task.chunk_size, task.num_episodes)) <= done:
+            first, last = (
+                self._reported // every,
+                -(-end // every) if end == task.num_episodes else end // every,
+            )
             self._reported = end
             if first == last:  # no point is finished yet
                 continue
             borders = np.minimum(np.arange(first, last + 1) * every, task.num_episodes)
-            own = {name: rows[first:last] for name, rows in sums.items()}
+            names = [name for name in sums if name in CURVES or name.startswith(DIAGNOSTIC)]
+            own = {name: sums[name][first:last] for name in names}
             curves = average_curves(own, np.diff(borders), self._grid)
             result = Result(**curves, state=None, manifest={}, signed=task.environment.continuing)
             steps = result.regret * result.lengths
@@ -122,18 +100,9 @@ def simulate(
     """
     if on_chunk is not None and not callable(on_chunk):
         raise ArgumentError("on_chunk", "be a function", on_chunk)
-    task = Task(
-        agent,
-        environment,
-        num_episodes=num_episodes,
-        num_runs=num_runs,
-        first_run=first_run,
-        seed=seed,
-        record_every=record_every,
-        precision=precision,
-        device=device,
-        chunk_size=chunk_size,
-    )
+    runs: dict[str, Any] = dict(num_episodes=num_episodes, num_runs=num_runs, first_run=first_run, seed=seed)
+    options: dict[str, Any] = dict(precision=precision, device=device, chunk_size=chunk_size)
+    task = Task(agent, environment, **runs, record_every=record_every, **options)
     require_task_memory([task])
     simulation = Simulation(task)
     chunks = None if on_chunk is None else ChunkReporter(task, on_chunk)
@@ -153,7 +122,7 @@ def run_tasks(
     engine: Engine | None = None,
     progress: OnProgress | None = None,
     on_chunk: Callable[[int, Chunk], None] | None = None,
-    poll: Poll | None = None,
+    poll: Callable[[], None] | None = None,
     recompute: bool = False,
 ) -> list[Any]:
     """Return the results of all tasks, continuing from the checkpoints in `folder` if it is given.
@@ -167,7 +136,6 @@ def run_tasks(
       poll: called several times a second by engines, else about every second; what it raises ends the run.
     """
     poll, furthest = poll or (lambda: None), dict.fromkeys(range(len(tasks)), -1)
-    names = [checkpoint_name(task) for task in tasks]
     chunks = {
         number: ChunkReporter(task, partial(on_chunk, number))
         for number, task in enumerate(tasks)
@@ -182,7 +150,9 @@ def run_tasks(
         if progress is not None:
             progress(number, done, total)
         if engine is not None and folder is not None and number in chunks:
-            chunks[number].report_file(folder / names[number])
+            path = folder / checkpoint_name(tasks[number])
+            with contextlib.suppress(FileNotFoundError), np.load(path) as arrays:
+                chunks[number].report(int(arrays["done"]), arrays)
 
     def watch(number: int, work: Any) -> None:
         report(number, work.done, work.task.num_episodes)
@@ -192,8 +162,8 @@ def run_tasks(
     if folder is not None:
         ensure_folder(folder)
         remove_leftovers(folder)
-        for task, name in zip(tasks, names, strict=True) if recompute else ():
-            drop_outdated(folder / name, task.begin())
+        for task in tasks if recompute else ():
+            drop_outdated(folder / checkpoint_name(task), task.begin())
     if engine is not None:
         if folder is None:
             raise ArgumentError("folder", "be a path where there is an engine", folder)

@@ -4,8 +4,6 @@ Episodes are played in chunks, which bounds memory, and a chunk in parts of abou
 progress is reported and a simulation can be stopped and continued elsewhere.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import math
@@ -23,31 +21,11 @@ from driftwise.base.part import expand_grid, to_config
 from driftwise.base.provenance import foreign_sources, provenance
 from driftwise.base.validation import ArgumentError
 from driftwise.environments.environment import Record
-from driftwise.simulation.devices import (
-    enable_compilation_cache,
-    find_devices,
-    find_host,
-    to_numpy,
-    wake_device,
-)
+from driftwise.simulation import devices, program
 from driftwise.simulation.memory_budget import memory_errors
-from driftwise.simulation.program import (
-    Shared,
-    chunk_inputs,
-    compile_ahead,
-    diagnostic_names,
-    fetch_rows,
-    init_states,
-    jax_settings,
-    lower_agent,
-    play_chunk,
-    repeat_for_runs,
-    run_keys,
-    split_runs,
-    turn_length,
-)
+from driftwise.simulation.program import jax_settings
 from driftwise.simulation.results import CURVES, DIAGNOSTIC, Result, average_curves, join_origins
-from driftwise.simulation.tasks import Task
+from driftwise.simulation.tasks import OF_SAME_TASK, Task, read_progress, require_stored
 
 with require_extra("simulate", "simulate"):
     import jax
@@ -55,7 +33,6 @@ with require_extra("simulate", "simulate"):
 SECONDS_AT_ONCE = 1.0  # of a call of the program, unless an episode, or a turn of a GPU, takes longer
 _SMALL = 1 << 24  # bytes of states that a finished simulation keeps
 STATE = "state."  # prefix of the names of the arrays of the agents' states
-_OF_SAME = "come from a simulation of the same task"
 
 
 class Simulation:
@@ -71,11 +48,10 @@ class Simulation:
 
     def __init__(self, task: Task) -> None:
         started = time.perf_counter()
-        self.task = task
-        self._dtype = np.dtype(task.precision)
+        self.task, self._dtype = task, np.dtype(task.precision)
         if task.agent.needs:  # an environment that lacks any of it raises an error
             task.environment.to_arrays(self._dtype, needs=task.agent.needs)
-        self._grid, self._lowered = lower_agent(task.agent, self._dtype)
+        self._grid, self._lowered = program.lower_agent(task.agent, self._dtype)
         self._grid_size = math.prod(self._grid)
         zeros = functools.partial(np.zeros, self._shape(task.num_episodes))
         self.sums = defaultdict(zeros, {name: zeros() for name in CURVES})  # and diagnostics, once there
@@ -103,11 +79,11 @@ class Simulation:
 
     @functools.cached_property
     def _device(self) -> Any:
-        return find_devices(self.task.device)[0]
+        return devices.find_devices(self.task.device)[0]
 
     @functools.cached_property
     def _host(self) -> Any:
-        return find_host(self._device)
+        return devices.find_host(self._device)
 
     def _begin(self, done: int = 0) -> None:
         """Put the environment and the agents' first states on the device, unless they are there.
@@ -116,23 +92,24 @@ class Simulation:
         """
         if self._state is not None:
             return
-        enable_compilation_cache()
+        devices.enable_compilation_cache()
         task = self.task
         if self._device is not self._host:
-            wake_device(self._device)
-        self._split = split_runs(task)
+            devices.wake_device(self._device)
+        self._split = program.split_runs(task)
         if not Simulation._has_begun:  # only the first call is compiled ahead
             Simulation._has_begun = True
-            self._compiling = compile_ahead(task, self._split, done)
+            self._compiling = program.compile_ahead(task, self._split, done)
         with jax_settings(self._host), memory_errors(task):  # compiles small programs sooner than a GPU
             self._world = jax.device_put(task.environment.to_arrays(self._dtype, needs=task.agent.needs))
-            keys = run_keys(random.key(task.seed), task.first_run + self._split.runs)
-            states = init_states(self._lowered, self._world, self._grid_size)
-            self._diagnostics = diagnostic_names(self._lowered, self._world, self._grid_size)
+            keys = program.run_keys(random.key(task.seed), task.first_run + self._split.runs)
+            beginning = self._lowered, self._world, self._grid_size
+            states = program.init_states(*beginning)
+            self._names = [*CURVES, *(f"{DIAGNOSTIC}{name}" for name in program.diagnostic_names(*beginning))]
         with jax_settings(self._device), memory_errors(task):
             self._everywhere, states = jax.device_put((self._world, states), self._split.place())
             self._keys = jax.device_put(keys, self._split.place(0))
-            self._state = repeat_for_runs(states, self._split)
+            self._state = program.repeat_for_runs(states, self._split)
 
     def advance(self, seconds: float | None = None) -> None:
         """Play the next episodes to the end of their chunk; for about so many `seconds`, if they are given.
@@ -144,38 +121,34 @@ class Simulation:
         first = self.done % task.chunk_size
         begin = self.done - first
         count = min(task.chunk_size, task.num_episodes - begin) - first
-        turn = turn_length(self._split, task.chunk_size, task.num_episodes, self.done)
+        turn = program.turn_length(self._split, task.chunk_size, task.num_episodes, self.done)
         if seconds is not None:
             count = min(count, turn * max(1, int(seconds / self._pace / turn)))
         if first == 0 or self._inputs is None:
             episodes = np.minimum(begin + np.arange(task.chunk_size), task.num_episodes - 1)
             path = task.environment.at(episodes).astype(self._dtype)
             with jax_settings(self._host), memory_errors(task):
-                inputs = chunk_inputs(self._world, path)
+                inputs = program.chunk_inputs(self._world, path)
             with jax_settings(self._device), memory_errors(task):
                 self._inputs = jax.device_put(inputs, self._split.place())
         with jax_settings(self._device, task.precision), memory_errors(task):
             bounds = begin, first, first + count, task.record_every
-            shared = Shared(self._lowered, self._everywhere, self._inputs, *bounds)
+            shared = program.Shared(self._lowered, self._everywhere, self._inputs, *bounds)
             if self._compiling is not None:
                 self._compiling.join()
                 self._compiling = None
-            self._state, recorded = play_chunk(
-                shared, self._state, self._keys, self._grid_size, turn, self._split
-            )
+            static = self._grid_size, turn, self._split
+            self._state, recorded = program.play_chunk(shared, self._state, self._keys, *static)
             points = slice(self.done // task.record_every, self._shape(self.done + count)[0])
-            rows = fetch_rows(recorded, points.stop - points.start)
-            record, diagnostics = np.split(
-                np.moveaxis(to_numpy(rows, task.num_runs, axis=2), -1, 0), [len(CURVES)]
-            )
-        if not np.isfinite(np.sum(Record(*record).value)):
+            rows = program.fetch_rows(recorded, points.stop - points.start)
+            curves = np.moveaxis(devices.to_numpy(rows, task.num_runs, axis=2), -1, 0)
+        if not np.isfinite(np.sum(Record(*curves[: len(CURVES)]).value)):
             raise FloatingPointError(
-                f"{task.prefix}agent: its values stopped being finite by episode "
-                f"{self.done + count} in {task.precision}; the ridge may be too small, or the radius too "
-                f"large, for this precision: {task.agent!r}"
+                f"{task.prefix}agent: its values stopped being finite by episode {self.done + count} in "
+                f"{task.precision}; the ridge may be too small, or the radius too large, for this precision: "
+                f"{task.agent!r}"
             )
-        names = (*CURVES, *(f"{DIAGNOSTIC}{name}" for name in self._diagnostics))
-        for name, values in zip(names, (*record, *diagnostics), strict=True):
+        for name, values in zip(self._names, curves, strict=True):
             self.sums[name][points] = values
         elapsed = time.perf_counter() - started
         self.done += count
@@ -187,59 +160,44 @@ class Simulation:
         if not self.finished:
             self._begin()
         count = self._shape(self.done)[0]
-        leaves = to_numpy(jax.tree.leaves(self._state), self.task.num_runs, axis=1)
-        curves = {name: sums[:count].copy() for name, sums in self.sums.items()}
+        leaves = devices.to_numpy(jax.tree.leaves(self._state), self.task.num_runs, axis=1)
         if self.finished and sum(leaf.nbytes for leaf in leaves) > _SMALL:
             leaves = []  # a longer simulation starts from the first episode
         return {
             "done": np.asarray(self.done),
             "seconds": np.asarray(self.seconds),
             "origin": np.asarray(json.dumps(self.origin, sort_keys=True)),
-            **curves,
+            **{name: sums[:count].copy() for name, sums in self.sums.items()},
             **{f"{STATE}{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)},
         }
 
-    def progress_in(self, checkpoint: Mapping[str, np.ndarray]) -> tuple[int, float]:
-        """Return the episodes that a checkpoint of this task has, and the seconds that they took."""
-        for name, kind in (("done", np.int64), ("seconds", np.float64)):
-            if name not in checkpoint:
-                raise ArgumentError("checkpoint", _OF_SAME, checkpoint, f"no {name}")
-            _require_array(checkpoint, name, (np.dtype(kind), ()))
-        done, seconds = int(checkpoint["done"]), float(checkpoint["seconds"])
-        if not 0 <= done <= self.task.num_episodes or not 0.0 <= seconds < math.inf:
-            raise ArgumentError("checkpoint", _OF_SAME, checkpoint, f"{done} episodes in {seconds} seconds")
-        return done, seconds
-
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
         """Continue from a checkpoint of a simulation of the same task."""
-        done, seconds = self.progress_in(checkpoint)
-        finished = done == self.task.num_episodes
-        if not finished:
-            self._begin(done)
-        leaves, structure = ([], None) if finished else jax.tree.flatten(self._state)
-        names = [f"{STATE}{i}" for i in range(len(leaves))]
-        diagnostics = [name for name in checkpoint if name.startswith(DIAGNOSTIC)]
-        if finished:  # only a longer simulation needs the states
+        done, seconds = read_progress(checkpoint, self.task.num_episodes)
+        leaves, structure = [], None
+        if done == self.task.num_episodes:  # only a longer simulation needs the states
             checkpoint = {name: array for name, array in checkpoint.items() if not name.startswith(STATE)}
-        if {*checkpoint} != {"done", "seconds", "origin", *CURVES, *diagnostics, *names}:
-            raise ArgumentError("checkpoint", _OF_SAME, checkpoint, "other arrays")
-        curves = np.dtype(np.float64), self._shape(done)
-        kinds = dict.fromkeys((*CURVES, *diagnostics), curves)
-        shapes = [(len(leaf), self.task.num_runs, *leaf.shape[2:]) for leaf in leaves]
-        kinds |= {name: (leaf.dtype, shape) for name, leaf, shape in zip(names, leaves, shapes, strict=True)}
-        for name, kind in kinds.items():
-            _require_array(checkpoint, name, kind)
-        for name in CURVES:
-            if not np.isfinite(checkpoint[name]).all():
-                raise ArgumentError("checkpoint", _OF_SAME, checkpoint, f"{name} that are not finite")
+        else:
+            self._begin(done)
+            leaves, structure = jax.tree.flatten(self._state)
+        states = {f"{STATE}{i}": leaf for i, leaf in enumerate(leaves)}
+        curves = [*CURVES, *(name for name in checkpoint if name.startswith(DIAGNOSTIC))]
+        if {*checkpoint} != {"done", "seconds", "origin", *curves, *states}:
+            raise ArgumentError("checkpoint", OF_SAME_TASK, checkpoint, "other arrays")
+        for name in curves:
+            require_stored(checkpoint, name, np.dtype(np.float64), self._shape(done))
+            if name in CURVES and not np.isfinite(checkpoint[name]).all():
+                raise ArgumentError("checkpoint", OF_SAME_TASK, checkpoint, f"{name} that are not finite")
+        for name, leaf in states.items():
+            require_stored(checkpoint, name, leaf.dtype, (len(leaf), self.task.num_runs, *leaf.shape[2:]))
         self._state = self._inputs = None
         if structure is not None:
-            state = jax.tree.unflatten(structure, [checkpoint[name][:, self._split.runs] for name in names])
+            state = jax.tree.unflatten(structure, [checkpoint[name][:, self._split.runs] for name in states])
             with jax_settings(self._device):
                 self._state = jax.device_put(state, self._split.place(1))
         self._before = json.loads(str(checkpoint["origin"]))
         self.sums.clear()
-        for name in (*CURVES, *diagnostics):
+        for name in curves:
             self.sums[name][: len(checkpoint[name])] = checkpoint[name]
         self.done, self.seconds = done, seconds
 
@@ -250,19 +208,14 @@ class Simulation:
         played = {name: sums[:count] for name, sums in self.sums.items()}
         if keep_state and self._state is None:
             raise ArgumentError("keep_state", "be False for a finished simulation that was restored", True)
-        state = to_numpy(self._state.carry.state, task.num_runs, axis=1) if keep_state else None
+        state = devices.to_numpy(self._state.carry.state, task.num_runs, axis=1) if keep_state else None
+        facts = dict(changes=list(task.environment.changes(self.done)), platform=self.platform)
         return Result(
             **average_curves(played, lengths, self._grid),
             state=jax.tree.map(lambda leaf: leaf.reshape(*self._grid, *leaf.shape[1:]), state),
             signed=task.environment.continuing,
             configs=[to_config(agent) for agent in expand_grid(task.agent)],
-            manifest=dict(
-                **task.arguments(),
-                changes=list(task.environment.changes(self.done)),
-                platform=self.platform,
-                **self.origin,
-                seconds=self.seconds,
-            ),
+            manifest={**task.arguments(), **facts, **self.origin, "seconds": self.seconds},
         )
 
     @property
@@ -272,14 +225,3 @@ class Simulation:
             return self._before
         here = {"device": self._device.device_kind, **provenance(), "sources": self.sources}
         return here if self._before is None else join_origins([self._before, here])
-
-
-def _require_array(
-    checkpoint: Mapping[str, np.ndarray], name: str, kind: tuple[np.dtype, tuple[int, ...]]
-) -> None:
-    """Refuse a checkpoint in which an array is of another type or shape."""
-    stored = checkpoint[name].dtype, checkpoint[name].shape
-    if stored != kind:
-        got, expected = (f"{dtype}{list(shape)}" for dtype, shape in (stored, kind))
-        text = f"{name} of {got} where {expected} was expected"
-        raise ArgumentError("checkpoint", _OF_SAME, checkpoint, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
@@ -23,18 +24,26 @@ RUNS_OF_A_TASK = 64
 
 OnProgress = Callable[[int, int, int], None]  # number of the task, episodes done, episodes in all
 Poll = Callable[[], None]  # called several times a second; what it raises ends the run
-
 Device = Literal["cpu", "gpu"]
 Precision = Literal["float64", "float32"]
 
-_COUNTS: dict[str, dict[str, int]] = {
-    "num_episodes": {"bits": 32},  # what an address of randomness holds
-    "num_runs": {"bits": 32},
-    "first_run": {"at_least": 0, "bits": 32},
-    "seed": {"at_least": 0},
-    "record_every": {"bits": 32},  # no run is longer
-    "chunk_size": {},
-}
+_BITS = {"bits": 32}  # what an address of randomness holds
+_COUNTS = {"num_episodes": _BITS, "num_runs": _BITS, "first_run": {"at_least": 0, **_BITS}}
+_COUNTS |= {"seed": {"at_least": 0}, "record_every": _BITS, "chunk_size": {}}
+
+
+class Job(Protocol):
+    """One frozen description of work that engines can run; it can be pickled."""
+
+    @property
+    def name(self) -> str: ...  # the name in error messages
+    @property
+    def num_episodes(self) -> int: ...  # episodes of the whole task
+    @property
+    def device(self) -> Device | None: ...  # the kind of device it needs; None for the one that JAX takes
+    def identity(self) -> dict[str, Any]: ...  # what determines its numbers, in plain values: for its hash
+    def on(self, device: Device) -> Job: ...  # the same task for a kind of device, as `Work.platform` has it
+    def begin(self) -> Work: ...  # the work, of which nothing is done yet
 
 
 class Work(Protocol):
@@ -44,54 +53,42 @@ class Work(Protocol):
 
     @property
     def task(self) -> Job: ...  # the task that it brings to its end
-
     @property
     def done(self) -> int: ...  # episodes that are finished
-
     @property
     def finished(self) -> bool: ...  # whether all episodes are finished
-
     @property
     def platform(self) -> str: ...  # the kind of device it runs on: `"cpu"` or `"gpu"`
-
-    def advance(self, seconds: float | None = None) -> None:
-        """Play the next episodes, for about so many seconds if they are given."""
-        ...
-
+    def advance(self, seconds: float | None = None) -> None: ...  # play on, for about so many seconds
     def checkpoint(self) -> dict[str, np.ndarray]: ...  # all that `restore` needs, with `origin` as JSON
-
-    def progress_in(self, checkpoint: Mapping[str, np.ndarray]) -> tuple[int, float]:
-        """Return the episodes that a checkpoint has, and the seconds that they took."""
-        ...
-
-    def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
-        """Continue from a checkpoint of the same task; an `ArgumentError` says what is wrong with it."""
-        ...
-
+    def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None: ...  # or an `ArgumentError`
     def result(self) -> Any: ...  # the outcome of all finished episodes
 
 
-class Job(Protocol):
-    """One frozen description of work that engines can run; it can be pickled."""
+OF_SAME_TASK = "come from the same task"
 
-    @property
-    def name(self) -> str: ...  # the name in error messages
 
-    @property
-    def num_episodes(self) -> int: ...  # episodes of the whole task
+def require_stored(
+    checkpoint: Mapping[str, np.ndarray], name: str, dtype: np.dtype, shape: tuple[int, ...] = ()
+) -> None:
+    """Refuse a checkpoint in which an array is missing, or of another type or shape."""
+    got = f"no {name}"
+    if name in checkpoint:
+        stored = checkpoint[name]
+        if (stored.dtype, stored.shape) == (dtype, shape):
+            return
+        got = f"{name} of {stored.dtype}{list(stored.shape)} where {dtype}{list(shape)} was expected"
+    raise ArgumentError("checkpoint", OF_SAME_TASK, checkpoint, got)
 
-    @property
-    def device(self) -> Device | None: ...  # the kind of device it needs; None for the one that JAX takes
 
-    def identity(self) -> dict[str, Any]:
-        """Return everything that determines its numbers, in plain values; its content hash is made of it."""
-        ...
-
-    def on(self, device: Device) -> Job:
-        """Return the same task for this kind of device, which `Work.platform` named."""
-        ...
-
-    def begin(self) -> Work: ...  # the work, of which nothing is done yet
+def read_progress(checkpoint: Mapping[str, np.ndarray], num_episodes: int) -> tuple[int, float]:
+    """Return the episodes that a checkpoint of a task has, and the seconds that they took."""
+    require_stored(checkpoint, "done", np.dtype(np.int64))
+    require_stored(checkpoint, "seconds", np.dtype(np.float64))
+    done, seconds = int(checkpoint["done"]), float(checkpoint["seconds"])
+    if not 0 <= done <= num_episodes or not 0.0 <= seconds < math.inf:
+        raise ArgumentError("checkpoint", OF_SAME_TASK, checkpoint, f"{done} episodes in {seconds} seconds")
+    return done, seconds
 
 
 class Chunk(NamedTuple):
@@ -112,10 +109,9 @@ class Chunk(NamedTuple):
 
     def point(self, index: int) -> Chunk:
         """Return the chunk of one agent of a grid with one axis."""
-        curves = (self.returns, self.regret, self.cumulative_regret)
-        returns, regret, cumulative = (curve[index] for curve in curves)
+        curves = {name: getattr(self, name)[index] for name in ("returns", "regret", "cumulative_regret")}
         own = {name: curve[index] for name, curve in self.diagnostics.items()}
-        return self._replace(returns=returns, regret=regret, cumulative_regret=cumulative, diagnostics=own)
+        return self._replace(**curves, diagnostics=own)
 
 
 OnChunk = Callable[[Chunk], None]
@@ -129,9 +125,7 @@ class Engine(Protocol):
     """A way to run many tasks: in processes, or on a cluster."""
 
     @property
-    def at_once(self) -> int:
-        """The number of tasks that run at a time on this machine."""
-        ...
+    def at_once(self) -> int: ...  # tasks that run at a time on this machine
 
     def finish(self, tasks: Sequence[Job], folder: Path, report: OnProgress, poll: Poll) -> None:
         """Bring the checkpoint of every task in the folder to its end.
@@ -194,10 +188,7 @@ class Task:
         )
 
     def identity(self) -> dict[str, Any]:
-        """Return everything that determines its numbers, in plain values.
-
-        An environment without a configuration is identified by a digest of its models.
-        """
+        """Return everything that determines its numbers; an environment by a digest of its models."""
         return {"models": self.environment.digest(), **self.arguments()}
 
     def on(self, device: Device) -> Task:

@@ -1,18 +1,15 @@
 """Tasks in several processes of this machine."""
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
-import multiprocessing.connection
 import os
 import signal
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing.process import BaseProcess
+from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +17,33 @@ from driftwise.base.plugins import Plugins, load_plugins, loaded_plugins
 from driftwise.base.resources import num_cores
 from driftwise.base.validation import require_count
 from driftwise.simulation.devices import prepare_jax
-from driftwise.simulation.running import OnProgress, Poll, run_task
-from driftwise.simulation.tasks import EngineError, Job, Work
+from driftwise.simulation.running import run_task
+from driftwise.simulation.tasks import EngineError, Job, OnProgress, Poll, Work
 
 _ATTEMPTS = 3  # at pools that finish no task before one of their workers dies
 _POLL_SECONDS = 0.1
 _SPAWN: Any = multiprocessing.get_context("spawn")  # a fork of a process in which JAX runs can hang
-_GO_ON, _STOP = range(2)  # what the parent process wants
 
 
 class _TaskStopped(Exception):
     """The end of a task in a worker that was asked to stop; its checkpoint stays."""
+
+
+class _Board:
+    """Memory that all processes share, without locks that the death of a process could leave held."""
+
+    def __init__(self, tasks: Sequence[Job]) -> None:
+        self.stop = _SPAWN.RawValue("b", 0)  # whether the parent process wants its workers to stop
+        self.totals = [task.num_episodes for task in tasks]
+        self.begun = _SPAWN.RawArray("q", [-1] * len(tasks))  # the episodes that tasks were found with
+        self.done = _SPAWN.RawArray("q", [-1] * len(tasks))
+
+    def report(self, report: OnProgress) -> None:
+        """Report where tasks began and how far they are, unless they have not begun."""
+        for number, total in enumerate(self.totals):
+            if self.done[number] >= 0:
+                report(number, self.begun[number], total)
+                report(number, self.done[number], total)
 
 
 @dataclass(frozen=True)
@@ -55,10 +68,8 @@ class Processes:
             finished = self._run_pool(remaining, folder, board, report, poll)
             deaths = 0 if finished else deaths + 1
             if deaths == _ATTEMPTS:
-                raise EngineError(
-                    f"worker processes died {_ATTEMPTS} times in a row; what is finished is kept: run the "
-                    "same again, with fewer workers if memory is short"
-                )
+                why = f"worker processes died {_ATTEMPTS} times in a row; what is finished is kept"
+                raise EngineError(f"{why}: run the same again, with fewer workers if memory is short")
             for number in finished:
                 del remaining[number]
 
@@ -76,10 +87,9 @@ class Processes:
             # Workers start with these signals blocked; only this process handles them, and tells the workers.
             mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
             try:
-                for number, task in tasks.items():
-                    futures[pool.submit(_work, task, folder, number)] = number
-            except BrokenProcessPool:  # a worker died already: the next pool takes the rest
-                pass
+                with contextlib.suppress(BrokenProcessPool):  # one died already: the next pool takes the rest
+                    for number, task in tasks.items():
+                        futures[pool.submit(_work, task, folder, number)] = number
             finally:
                 signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             waiting = set(futures)
@@ -92,46 +102,23 @@ class Processes:
                         future.result()
                         finished.append(futures[future])
         except BaseException:
-            board.wanted.value = _STOP
+            board.stop.value = 1
             raise
-        finally:
-            try:
-                _wait_for_workers(futures, others)
+        finally:  # wait for the workers to save their tasks; kill them if that is interrupted
+            pool_workers = {*multiprocessing.active_children()} - {*others}
+            try:  # and not for the pool's thread: it takes itself for ended when that is interrupted
+                wait(futures)  # none was cancelled: a pool that breaks then would not end its workers
+                if any(isinstance(future.exception(), BrokenProcessPool) for future in futures):
+                    for worker in pool_workers:  # which end after the part that they play
+                        connection.wait([worker.sentinel])
+            except BaseException:
+                for worker in pool_workers:
+                    worker.kill()
+                wait(futures)
+                raise
             finally:
                 pool.shutdown()
         return finished
-
-
-def _wait_for_workers(futures: Collection[Future], others: Sequence[BaseProcess]) -> None:
-    """Wait for the workers to save their tasks; kill them if that is interrupted."""
-    workers = {*multiprocessing.active_children()} - {*others}
-    try:  # and do not wait for the pool's thread: it takes itself for ended when that is interrupted
-        wait(futures)  # none was cancelled: a pool that breaks then would not end its workers
-        if any(isinstance(future.exception(), BrokenProcessPool) for future in futures):
-            for worker in workers:  # which end after the part that they play
-                multiprocessing.connection.wait([worker.sentinel])
-    except BaseException:
-        for worker in workers:
-            worker.kill()
-        wait(futures)
-        raise
-
-
-class _Board:
-    """Memory that all processes share, without locks that the death of a process could leave held."""
-
-    def __init__(self, tasks: Sequence[Job]) -> None:
-        self.wanted = _SPAWN.RawValue("i", _GO_ON)
-        self.totals = [task.num_episodes for task in tasks]
-        self.begun = _SPAWN.RawArray("q", [-1] * len(tasks))  # the episodes that tasks were found with
-        self.done = _SPAWN.RawArray("q", [-1] * len(tasks))
-
-    def report(self, report: OnProgress) -> None:
-        """Report where tasks began and how far they are, unless they have not begun."""
-        for number, total in enumerate(self.totals):
-            if self.done[number] >= 0:
-                report(number, self.begun[number], total)
-                report(number, self.done[number], total)
 
 
 # State of a worker: the shared memory, whether it has a task, and whether it is to end.
@@ -162,9 +149,8 @@ def _end(number: int, frame: Any) -> None:
 
 def _follow() -> None:
     """End this worker when its parent process has died."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    multiprocessing.connection.wait([parent.sentinel])
+    parent: Any = multiprocessing.parent_process()
+    connection.wait([parent.sentinel])
     os._exit(1)
 
 
@@ -173,11 +159,11 @@ def _work(task: Job, folder: Path, number: int) -> None:
         if _board.begun[number] < 0:
             _board.begun[number] = simulation.done
         _board.done[number] = simulation.done
-        if _ending or _board.wanted.value != _GO_ON:
+        if _ending or _board.stop.value:
             raise _TaskStopped
 
     global _busy
-    if _board.wanted.value != _GO_ON:
+    if _board.stop.value:
         raise _TaskStopped
     _busy = True
     try:

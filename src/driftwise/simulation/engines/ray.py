@@ -15,7 +15,7 @@ import secrets
 import socket
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,17 +23,9 @@ from typing import Any
 from driftwise.base.files import replace_file
 from driftwise.base.plugins import Plugins, load_plugins, loaded_plugins
 from driftwise.base.validation import ArgumentError
-from driftwise.simulation.checkpoints import (
-    advance_in_parts,
-    checkpoint_name,
-    load_checkpoint,
-    pack_checkpoint,
-    read_checkpoint,
-    restore_checkpoint,
-)
+from driftwise.simulation import checkpoints
 from driftwise.simulation.devices import prepare_jax
-from driftwise.simulation.running import OnProgress, Poll
-from driftwise.simulation.tasks import EngineError, Job
+from driftwise.simulation.tasks import EngineError, Job, OnProgress, Poll
 
 _ATTEMPTS = 4  # at a task whose worker or node was lost
 _POLL_SECONDS = 0.1
@@ -67,14 +59,14 @@ class RayCluster:
         """Bring the checkpoint of every task in the folder to its end."""
         jobs = []
         for number, task in enumerate(tasks):
-            simulation, path = task.begin(), folder / checkpoint_name(task)
+            simulation, path = task.begin(), folder / checkpoints.checkpoint_name(task)
             device: Any = simulation.platform  # settled here: JAX may choose otherwise on other nodes
             if device not in _NEEDS:
-                raise EngineError(
-                    f"device must be one of {', '.join(_NEEDS)} on a Ray cluster, got {device!r}"
-                )
-            content = read_checkpoint(path)
-            done = 0 if content is None else int(load_checkpoint(content, path, simulation)["done"])
+                needed = f"device must be one of {', '.join(_NEEDS)} on a Ray cluster"
+                raise EngineError(f"{needed}, got {device!r}")
+            content, done = checkpoints.read_checkpoint(path), 0
+            if content is not None:
+                done = int(checkpoints.load_checkpoint(content, path, simulation)["done"])
             report(number, done, task.num_episodes)
             if done < task.num_episodes:
                 jobs.append(_Job(number, task.on(device), path, simulation.sources))
@@ -101,8 +93,25 @@ class _Job:
         num_gpus, name = int(self.task.device == "gpu"), f"driftwise {self.number}"
         work = ray.remote(_work).options(num_cpus=1, num_gpus=num_gpus, max_retries=0, name=name)
         task = dumps(self.task)  # to be read when its plugins are there
-        given = self.sources, self.path, read_checkpoint(self.path), self.number, progress
-        return work.remote(task, loaded_plugins(), *given)
+        content = checkpoints.read_checkpoint(self.path)
+        return work.remote(task, loaded_plugins(), self.sources, self.path, content, self.number, progress)
+
+    def result(self, reference: Any) -> bytes | None:
+        """Return the finished checkpoint, None if a worker or node was lost; raise the task's own error."""
+        import ray
+        from ray import exceptions
+
+        lost = exceptions.WorkerCrashedError, exceptions.NodeDiedError, exceptions.ObjectLostError
+        try:
+            return ray.get(reference)
+        except exceptions.RayTaskError as error:
+            raise error.cause from None
+        except (*lost, exceptions.OutOfMemoryError):
+            if self.attempts < _ATTEMPTS:
+                return None
+            why = f"a task was lost with its Ray worker {_ATTEMPTS} times; what is finished is kept"
+            advice = "run the same again, with more memory for each CPU if that was short"
+            raise EngineError(f"{why}: {advice}") from None
 
 
 class _Progress:
@@ -121,33 +130,27 @@ class _Progress:
 
 
 def _work(
-    content: bytes,
-    plugins: Plugins,
-    sources: dict[str, str],
-    path: Path,
-    checkpoint: bytes | None,
-    number: int,
-    progress: Any,
-) -> bytes:
+    task: bytes, plugins: Plugins, sources: dict, path: Path, checkpoint: Any, number: int, progress: Any
+):
     try:
         load_plugins(*plugins)
     except ArgumentError as error:
         raise EngineError(f"nodes of the Ray cluster have to have the plugins of a run: {error}") from None
-    task: Job = pickle.loads(content)
+    job: Job = pickle.loads(task)
     prepare_jax(1)  # that Ray gave it
-
-    simulation = task.begin()
+    simulation = job.begin()
     simulation.sources = {**sources, **simulation.sources}  # Ray sends the classes of programs themselves
     if checkpoint is not None:
-        restore_checkpoint(checkpoint, path, simulation)
+        checkpoints.restore_checkpoint(checkpoint, path, simulation)
     # Reports are not waited for: Ray lends the CPU of a task that waits to others.
     progress.put.remote(number, simulation.done, None)
     next_report = time.monotonic() + _REPORT_SECONDS
-    for due in advance_in_parts(simulation):
+    for due in checkpoints.advance_in_parts(simulation):
         if not simulation.finished and (due or time.monotonic() >= next_report):
-            progress.put.remote(number, simulation.done, pack_checkpoint(simulation) if due else None)
+            content = checkpoints.pack_checkpoint(simulation) if due else None
+            progress.put.remote(number, simulation.done, content)
             next_report = time.monotonic() + _REPORT_SECONDS
-    return pack_checkpoint(simulation)
+    return checkpoints.pack_checkpoint(simulation)
 
 
 def _finish(jobs: Sequence[_Job], report: OnProgress, poll: Poll) -> None:
@@ -173,59 +176,25 @@ def _finish(jobs: Sequence[_Job], report: OnProgress, poll: Poll) -> None:
             poll()  # after the checkpoints that have come are kept
             for reference in ended:
                 job = running.pop(reference)
-                finished = _result(reference, job)
-                if finished is None:
+                if (finished := job.result(reference)) is None:
                     running[job.submit(progress)] = job
                 else:
                     replace_file(job.path, finished)
                     report(job.number, job.task.num_episodes, job.task.num_episodes)
-            if reports or ended or _can_run(running.values()):
+            kinds = sorted({str(job.task.device) for job in running.values()})
+            nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+            can_run = all(
+                any(all(node.get(name, 0) >= 1 for name in _NEEDS[kind]) for node in nodes) for kind in kinds
+            )
+            if reports or ended or can_run:
                 last_sign = time.monotonic()
             elif time.monotonic() > last_sign + _PATIENCE:
-                kinds = " or ".join(sorted({str(job.task.device).upper() for job in running.values()}))
-                raise EngineError(
-                    f"no node of the Ray cluster has the {kinds} that tasks need, and none came in "
-                    f"{_PATIENCE:g} seconds; what is finished is kept"
-                )
+                why = f"no node of the Ray cluster has the {' or '.join(kinds).upper()} that tasks need"
+                raise EngineError(f"{why}, and none came in {_PATIENCE:g} seconds; what is finished is kept")
     finally:
         for reference in running:
             ray.cancel(reference, force=True)
         ray.kill(progress)
-
-
-def _result(reference: Any, job: _Job) -> bytes | None:
-    """Return the finished checkpoint, None if a worker or node was lost; raise the task's own error."""
-    import ray
-    from ray.exceptions import (
-        NodeDiedError,
-        ObjectLostError,
-        OutOfMemoryError,
-        RayTaskError,
-        WorkerCrashedError,
-    )
-
-    try:
-        return ray.get(reference)
-    except RayTaskError as error:
-        raise error.cause from None
-    except (WorkerCrashedError, NodeDiedError, ObjectLostError, OutOfMemoryError):
-        if job.attempts < _ATTEMPTS:
-            return None
-        raise EngineError(
-            f"a task was lost with its Ray worker {_ATTEMPTS} times; what is finished is kept: run the same "
-            "again, with more memory for each CPU if that was short"
-        ) from None
-
-
-def _can_run(jobs: Iterable[_Job]) -> bool:
-    """Return whether every job has a node that provides what it needs, once free."""
-    import ray
-
-    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    return all(
-        any(all(node.get(name, 0) >= 1 for name in _NEEDS[str(device)]) for node in nodes)
-        for device in {job.task.device for job in jobs}
-    )
 
 
 @contextlib.contextmanager
@@ -237,8 +206,9 @@ def connection(address: str | None) -> Iterator[None]:
         import ray
         from ray.exceptions import AuthenticationError
     except ModuleNotFoundError:
-        text = "RayCluster needs ray, which is not installed: pip install 'driftwise[ray]'"
-        raise EngineError(text) from None
+        raise EngineError(
+            "RayCluster needs ray, which is not installed: pip install 'driftwise[ray]'"
+        ) from None
     if ray.is_initialized():
         yield
         return
@@ -249,11 +219,9 @@ def connection(address: str | None) -> Iterator[None]:
                 warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
                 ray.init(target, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, RuntimeError, AuthenticationError) as error:
-            reason = str(error).partition("\n")[0]
-            raise EngineError(
-                f"this machine has to be a node of the Ray cluster at {target}, and to have its token if it "
-                f"asks for one: {reason}"
-            ) from None
+            needed = f"be a node of the Ray cluster at {target}, and have its token if it asks for one"
+            reason, *_ = str(error).split("\n")
+            raise EngineError(f"this machine has to {needed}: {reason}") from None
         try:
             yield
         finally:
@@ -298,7 +266,6 @@ def _find(address: str | None) -> str:
         socket.create_connection((host, int(port)), timeout=5.0).close()
     except (OSError, ValueError):
         asked = address or os.environ.get("RAY_ADDRESS") or "the address of the last one here"
-        raise EngineError(
-            f"no Ray cluster answers at {asked}: start it with `ray start`, or forget it with `ray stop`"
-        ) from None
+        advice = "start it with `ray start`, or forget it with `ray stop`"
+        raise EngineError(f"no Ray cluster answers at {asked}: {advice}") from None
     return target
