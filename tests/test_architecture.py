@@ -1,7 +1,5 @@
 """The architecture page names what exists, and the packages are those that it shows."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re
@@ -34,7 +32,7 @@ def defined() -> set[str]:
     return found
 
 
-def test_there_are_at_most_thirteen_packages_and_eight_layers_and_the_page_has_them_all() -> None:
+def test_there_are_at_most_thirteen_packages_and_eight_layers_and_the_page_has_them_all():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
     assert len(PACKAGES) <= 13
@@ -44,16 +42,16 @@ def test_there_are_at_most_thirteen_packages_and_eight_layers_and_the_page_has_t
 
 
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:\w+/)+(?:\w+\.py)?)`", PAGE))))
-def test_every_path_of_the_page_exists(path: str) -> None:
+def test_every_path_of_the_page_exists(path):
     assert (SOURCE / path).exists() or any((package / path).exists() for package in SOURCE.iterdir()), path
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:[A-Z]\w+\.)?_?[a-z]\w+)`", CALLS))))
-def test_every_function_of_the_calls_exists(name: str) -> None:
+def test_every_function_of_the_calls_exists(name):
     assert name in {"driftwise", "decide", "learn", "save"} or name in defined(), name
 
 
-def test_only_registries_import_by_name() -> None:
+def test_only_registries_import_by_name():
     """Import-linter cannot see what `import_module` imports."""
     registries = {"__init__.py", "base/plugins.py"}
     calls = {
@@ -66,7 +64,7 @@ def test_only_registries_import_by_name() -> None:
     assert "importlib.import_module" in allowed["flake8-tidy-imports"]["banned-api"]
 
 
-def test_the_diagram_has_every_package() -> None:
+def test_the_diagram_has_every_package():
     assert set(CONTENTS) == PACKAGES == {name for row in layers() for name in row}
     assert set(re.findall(r"<title>(\w+)</title>", IMAGE.read_text(encoding="utf-8"))) == {
         *PACKAGES,

@@ -1,7 +1,5 @@
 """What pages say is so: their code runs and gives what they promise, commands parse, links lead somewhere."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import inspect
@@ -100,9 +98,7 @@ def checks(name: str) -> Callable[[Callable[[Page], None]], Callable[[Page], Non
 
 
 @pytest.mark.parametrize("name", WITH_PYTHON)
-def test_the_python_of_a_page_runs_in_its_order_and_gives_what_it_says(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_python_of_a_page_runs_in_its_order_and_gives_what_it_says(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     CHECKS.get(name, run_with_stand_ins)(Page(name, tmp_path, monkeypatch, capsys))
 
@@ -340,12 +336,12 @@ def optimise(module: Any, objective: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_the_test_that_runs_a_page_names_it(name: str) -> None:
+def test_the_test_that_runs_a_page_names_it(name):
     assert Path(name).name in (ROOT / ELSEWHERE[name]).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", WITH_BASH)
-def test_shells_and_the_command_line_take_the_commands_of_a_page(name: str) -> None:
+def test_shells_and_the_command_line_take_the_commands_of_a_page(name):
     for block in blocks(PAGES[name], "bash"):
         subprocess.run(["bash", "-n"], input=block, text=True, check=True)
         for words in command_lines(block):
@@ -353,7 +349,7 @@ def test_shells_and_the_command_line_take_the_commands_of_a_page(name: str) -> N
 
 
 @pytest.mark.parametrize("name", WITH_TOML)
-def test_tables_of_a_page_are_those_of_an_experiment(name: str, tmp_path: Path) -> None:
+def test_tables_of_a_page_are_those_of_an_experiment(name, tmp_path):
     for block in blocks(PAGES[name], "toml"):
         given = tomllib.loads(block)
         kind = "combination_lock" if "drift" in given.get("environment", {}) else "russac_abrupt"
@@ -364,20 +360,20 @@ def test_tables_of_a_page_are_those_of_an_experiment(name: str, tmp_path: Path) 
         assert prepare(load_experiment(tmp_path / "whole.toml")).groups
 
 
-def test_the_cluster_of_a_page_is_yaml_with_a_head_and_workers() -> None:
+def test_the_cluster_of_a_page_is_yaml_with_a_head_and_workers():
     yaml = pytest.importorskip("yaml", reason="Ray brings it")
     (block,) = blocks(PAGES["docs/scale-out.md"], "yaml")
     cluster = yaml.safe_load(block)["spec"]["rayClusterSpec"]
     assert {"headGroupSpec", "workerGroupSpecs"} < {*cluster}
 
 
-def test_examples_that_pages_start_are_there() -> None:
+def test_examples_that_pages_start_are_there():
     started = [word for page in PAGES.values() for word in page.split() if word.startswith("examples/")]
     for path in (word for word in started if word.endswith(".py")):
         assert (ROOT / path).is_file(), path
 
 
-def test_links_between_pages_reach_a_page_and_a_heading() -> None:
+def test_links_between_pages_reach_a_page_and_a_heading():
     for page in (*DOCS.glob("**/*.md"), *ROOT.glob("*.md"), *ROOT.glob("examples/**/README.md")):
         for link, anchor in re.findall(r"\]\(((?!http)[^)#\s]*)#?([^)\s]*)\)", page.read_text("utf-8")):
             target = (page.parent / link) if link else page
@@ -392,7 +388,7 @@ def heading_anchor(line: str) -> str:
     return re.sub(r"[^\w\- ]", "", line.lstrip("# ").lower()).replace(" ", "-")
 
 
-def test_the_page_of_algorithms_says_which_bounds_are_about_another_clip_than_the_default() -> None:
+def test_the_page_of_algorithms_says_which_bounds_are_about_another_clip_than_the_default():
     ((named, bounds, default),) = re.findall(
         r"^Bounds of (.*?)\s+are about `clip=\"(\w+)\"`; the default is the papers' `clip=\"(\w+)\"`",
         PAGES["docs/algorithms.md"],
@@ -409,7 +405,7 @@ def test_the_page_of_algorithms_says_which_bounds_are_about_another_clip_than_th
     assert {option["clip"] for option in options} == {bounds}
 
 
-def test_drifts_commands_algorithms_and_pictures_of_the_readme_exist() -> None:
+def test_drifts_commands_algorithms_and_pictures_of_the_readme_exist():
     readme = PAGES["README.md"]
     for name in ("Constant", "Abrupt", "Gradual", "Periodic", "RandomWalk"):
         assert f"`{name}`" in readme
@@ -426,16 +422,14 @@ def test_drifts_commands_algorithms_and_pictures_of_the_readme_exist() -> None:
     assert all((ROOT / picture).read_text(encoding="utf-8").startswith("<?xml") for picture in pictures)
 
 
-def test_every_tutorial_is_in_the_index() -> None:
+def test_every_tutorial_is_in_the_index():
     index = (DOCS / "tutorials" / "index.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r"\]\(([\w-]+\.md)\)", index)) == [page.name for page in TUTORIALS]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
-def test_a_tutorial_runs_in_an_empty_folder_and_ends_with_a_figure(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tutorial_runs_in_an_empty_folder_and_ends_with_a_figure(page, tmp_path, monkeypatch):
     jupytext, nbclient = (
         pytest.importorskip(name, reason="needs `docs`") for name in ("jupytext", "nbclient")
     )

@@ -1,7 +1,5 @@
 """The documentation's site, as far as it can be told without building it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import get_args
@@ -29,7 +27,7 @@ def listed(page: Path) -> set[Path]:
     return {page.parent / f"{entry}.md" for entry in entries}
 
 
-def test_every_page_is_in_a_toctree_and_every_toctree_lists_pages_that_are_there() -> None:
+def test_every_page_is_in_a_toctree_and_every_toctree_lists_pages_that_are_there():
     found = set[Path]().union(*map(listed, PAGES))
     assert {page for page in PAGES if page not in found} == {DOCS / "index.md"}
     missing = {page for page in found if page not in PAGES}
@@ -41,16 +39,14 @@ def test_every_page_is_in_a_toctree_and_every_toctree_lists_pages_that_are_there
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_a_recipe_says_when_to_use_it_and_when_not_and_plays_in_a_run(name: str) -> None:
+def test_a_recipe_says_when_to_use_it_and_when_not_and_plays_in_a_run(name):
     doc, algorithm = Docstring.of(ALGORITHMS[name].recipe.__doc__), ALGORITHMS[name]
     for text in (doc.use, doc.avoid):
         assert text.endswith("."), f"{name} lacks it: {text!r}"
     assert agents(run_of(name, algorithm.problem))[name]["algorithm"] == name
 
 
-def test_pages_of_algorithms_have_formulas_parameters_bounds_and_papers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_pages_of_algorithms_have_formulas_parameters_bounds_and_papers(monkeypatch):
     monkeypatch.setattr(algorithms, "_figure", lambda name, run, others: f"{name} beside {others}")
     pages = algorithms.pages()
     assert pages.keys() == ALGORITHMS.keys()
@@ -71,11 +67,11 @@ def test_pages_of_algorithms_have_formulas_parameters_bounds_and_papers(
 
 
 @pytest.mark.parametrize("run", FILES)
-def test_the_run_behind_figures_can_be_made(run: str) -> None:
+def test_the_run_behind_figures_can_be_made(run):
     assert len(prepare(load_experiment(FILES[run])).groups) >= len(agents(run))
 
 
-def test_environments_of_the_gallery_drift() -> None:
+def test_environments_of_the_gallery_drift():
     still = {
         name
         for name, maker in ENVIRONMENTS.items()
@@ -84,7 +80,7 @@ def test_environments_of_the_gallery_drift() -> None:
     assert not still
 
 
-def test_formulas_of_recipes_can_be_drawn() -> None:
+def test_formulas_of_recipes_can_be_drawn():
     pytest.importorskip("latex2mathml", reason="formulas are drawn with driftwise[docs]")
     from tools.site.mathml import mathml
 
@@ -97,7 +93,7 @@ def test_formulas_of_recipes_can_be_drawn() -> None:
         mathml(r"\unheard x")
 
 
-def test_docstrings_become_the_markup_that_autodoc_reads() -> None:
+def test_docstrings_become_the_markup_that_autodoc_reads():
     pytest.importorskip("sphinx", reason="docstrings are rewritten with driftwise[docs]")
     from tools.site.docstrings import to_restructured_text
 
@@ -108,7 +104,7 @@ def test_docstrings_become_the_markup_that_autodoc_reads() -> None:
     assert to_restructured_text("So\n$$x$$\nfar") == "So\n\n\n.. math:: \n\n   x\n\n\nfar"
 
 
-def test_versions_stand_beside_each_other_and_the_newest_is_shown_first(tmp_path: Path) -> None:
+def test_versions_stand_beside_each_other_and_the_newest_is_shown_first(tmp_path):
     built, folder = tmp_path / "built", tmp_path / "site"
     built.mkdir()
     with pytest.raises(SystemExit, match=r"must be a built site, got none: run `make docs` first$"):
@@ -123,7 +119,7 @@ def test_versions_stand_beside_each_other_and_the_newest_is_shown_first(tmp_path
     assert {path.name for path in folder.iterdir()} == {"0.9.0", "0.10.0", "versions.js", "index.html"}
 
 
-def test_what_a_command_prints_is_shown_in_one_piece() -> None:
+def test_what_a_command_prints_is_shown_in_one_piece():
     pytest.importorskip("myst_nb", reason="needs `docs`")
     from tools.site.streams import join_streams
 

@@ -1,7 +1,5 @@
 """The small install: NumPy and safetensors, and a sentence about all that needs more."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -65,7 +63,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environ)
 
 
-def test_agents_decide_learn_save_and_load_with_numpy_and_safetensors_alone(small: Path) -> None:
+def test_agents_decide_learn_save_and_load_with_numpy_and_safetensors_alone(small):
     done = run(small, "-c", ONLINE)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -79,13 +77,13 @@ def test_agents_decide_learn_save_and_load_with_numpy_and_safetensors_alone(smal
         ("dw.compare", "dw.compare needs scipy: pip install 'driftwise[cli]'"),
     ],
 )
-def test_a_name_that_needs_more_says_what_in_one_sentence(small: Path, name: str, sentence: str) -> None:
+def test_a_name_that_needs_more_says_what_in_one_sentence(small, name, sentence):
     done = run(small, "-c", f"import driftwise as dw; {name}")
     last = done.stderr.splitlines()[-1]
     assert last == f"ModuleNotFoundError: {sentence}"
 
 
-def test_every_module_that_needs_more_names_its_extra(small: Path) -> None:
+def test_every_module_that_needs_more_names_its_extra(small):
     done = run(small, "-c", EVERY_MODULE)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -93,7 +91,7 @@ def test_every_module_that_needs_more_names_its_extra(small: Path) -> None:
     assert [line for line in lines if "pip install 'driftwise[" not in line] == []
 
 
-def test_the_command_line_names_its_extra(small: Path) -> None:
+def test_the_command_line_names_its_extra(small):
     done = run(small, "-m", "driftwise", "list")
     assert done.returncode == 2
     assert (
@@ -102,7 +100,7 @@ def test_the_command_line_names_its_extra(small: Path) -> None:
     )
 
 
-def test_the_base_install_brings_numpy_and_safetensors() -> None:
+def test_the_base_install_brings_numpy_and_safetensors():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert [each.partition(">=")[0] for each in project["dependencies"]] == ["numpy", "safetensors"]
     assert "driftwise[simulate]" in project["optional-dependencies"]["cli"]

@@ -1,7 +1,5 @@
 """What tests of several commands need."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

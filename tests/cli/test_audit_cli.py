@@ -1,9 +1,6 @@
 """`driftwise audit`: what it prints and writes, and its exit code."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -34,7 +31,7 @@ return {
 
 
 @pytest.mark.slow
-def test_without_an_experiment_small_ones_hold(capsys: pytest.CaptureFixture) -> None:
+def test_without_an_experiment_small_ones_hold(capsys):
     assert main(["audit", *SHORT]) == 0
     said = capsys.readouterr()
     assert all(name in said.out for name in LEMMAS)
@@ -50,9 +47,7 @@ def test_without_an_experiment_small_ones_hold(capsys: pytest.CaptureFixture) ->
     assert "D-LinUCB in gradual" in said.err.splitlines()
 
 
-def test_a_violation_is_told_and_is_the_exit_code(
-    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_violation_is_told_and_is_the_exit_code(capsys, monkeypatch):
     planned(lambda plan: plan._replace(policy=uniform_policy(plan.q)))(monkeypatch)
     assert main(OWN_RADIUS) == 1
     lines = capsys.readouterr().out.splitlines()
@@ -60,9 +55,7 @@ def test_a_violation_is_told_and_is_the_exit_code(
     assert told.endswith("in 1 of 1 run (none may)")
 
 
-def test_a_radius_below_theorys_is_told_with_its_share_and_is_no_violation(
-    capsys: pytest.CaptureFixture,
-) -> None:
+def test_a_radius_below_theorys_is_told_with_its_share_and_is_no_violation(capsys):
     assert main(OWN_RADIUS) == 0
     out = capsys.readouterr().out
     (told,) = (line for line in out.splitlines() if line.startswith("not promised: optimism by LSVI-UCB"))
@@ -71,12 +64,12 @@ def test_a_radius_below_theorys_is_told_with_its_share_and_is_no_violation(
     assert "violated:" not in out
 
 
-def test_the_radius_of_theory_can_be_asked_for(capsys: pytest.CaptureFixture) -> None:
+def test_the_radius_of_theory_can_be_asked_for(capsys):
     assert main(THEORY) == 0
     assert "violated" not in capsys.readouterr().out
 
 
-def test_json_has_every_finding(capsys: pytest.CaptureFixture) -> None:
+def test_json_has_every_finding(capsys):
     assert main([*THEORY, "--json", "--seed", "3", "--runs", "2"]) == 0
     (audit,) = json.loads(capsys.readouterr().out)
     assert {key: audit[key] for key in ("name", "lengths", "strides", "num_runs", "seed")} == {
@@ -96,7 +89,7 @@ def test_json_has_every_finding(capsys: pytest.CaptureFixture) -> None:
     assert found["optimism"]["verdict"] != "violated"
 
 
-def test_out_has_the_data_and_a_page_that_names_all(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_out_has_the_data_and_a_page_that_names_all(tmp_path, capsys):
     folder = tmp_path / "deep" / "audit"
     assert main([*THEORY, "--out", str(folder)]) == 0
     assert sorted(path.name for path in folder.iterdir()) == ["audit.html", "audit.json"]
@@ -106,7 +99,7 @@ def test_out_has_the_data_and_a_page_that_names_all(tmp_path: Path, capsys: pyte
     assert "LSVI-UCB in combination_lock" in page
 
 
-def test_what_is_skipped_is_said_with_a_reason(capsys: pytest.CaptureFixture, tmp_path: Path) -> None:
+def test_what_is_skipped_is_said_with_a_reason(capsys, tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text(
         'name = "mine"\nsummary = "one"\nepisodes = 5\nruns = 1\n'
@@ -117,7 +110,7 @@ def test_what_is_skipped_is_said_with_a_reason(capsys: pytest.CaptureFixture, tm
     assert "skipped: other in combination_lock: it is a " in capsys.readouterr().out
 
 
-def test_the_shortest_built_in_audit_is_one(capsys: pytest.CaptureFixture) -> None:
+def test_the_shortest_built_in_audit_is_one(capsys):
     assert main(["audit", "--episodes", "3"]) == 0
     assert "audit-mdp: 3 episodes, 1 run, seed 0, checked every episode" in capsys.readouterr().out
 
@@ -137,16 +130,14 @@ def test_the_shortest_built_in_audit_is_one(capsys: pytest.CaptureFixture) -> No
         (["--beta-scale", "-1"], "--beta-scale must be a number of at least 0, got -1.0"),
     ],
 )
-def test_mistakes_are_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture) -> None:
+def test_mistakes_are_one_line(arguments, message, capsys):
     assert main(["audit", *arguments]) == 2
     said = capsys.readouterr()
     assert said.err.startswith(f"driftwise: error: {message}")
     assert len(said.err.splitlines()) == 1
 
 
-def test_a_folder_that_cannot_be_is_told_before_anything_is_played(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_folder_that_cannot_be_is_told_before_anything_is_played(tmp_path, capsys):
     file = tmp_path / "file"
     file.write_text("")
     assert main([*THEORY, "--out", str(file)]) == 2
@@ -156,7 +147,7 @@ def test_a_folder_that_cannot_be_is_told_before_anything_is_played(
 
 @pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium")
 @pytest.mark.parametrize("width", [1200, 390])
-def test_the_page_works_in_a_browser(tmp_path: Path, width: int, capsys: pytest.CaptureFixture) -> None:
+def test_the_page_works_in_a_browser(tmp_path, width, capsys):
     assert main([*OWN_RADIUS, "--out", str(tmp_path / "audit")]) == 0
     look = LOOK
     found = probe((tmp_path / "audit" / "audit.html").read_text(), look, tmp_path, width=width)

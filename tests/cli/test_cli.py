@@ -1,7 +1,5 @@
 """The command line: what it writes, what it says, and how it fails."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
@@ -55,7 +53,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_quickstart_writes_what_the_simulator_gives(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_quickstart_writes_what_the_simulator_gives(tmp_path, capsys):
     out = tmp_path / "deep" / "folder"
     assert main([*SMALL, "--out", str(out)]) == 0
     said = capsys.readouterr()
@@ -97,7 +95,7 @@ def test_quickstart_writes_what_the_simulator_gives(tmp_path: Path, capsys: pyte
 
 
 @pytest.mark.usefixtures("pretending")
-def test_quiet_prints_the_paths_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_quiet_prints_the_paths_and_nothing_else(tmp_path, capsys):
     assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
     said = capsys.readouterr()
     assert said.out.splitlines() == [str(tmp_path / name) for name in FILES]
@@ -105,16 +103,14 @@ def test_quiet_prints_the_paths_and_nothing_else(tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.usefixtures("pretending")
-def test_paths_are_as_given_and_by_default_named_after_the_experiment(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_are_as_given_and_by_default_named_after_the_experiment(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main([*SMALL, "--quiet"]) == 0
     assert capsys.readouterr().out.splitlines() == [f"results/quickstart/{name}" for name in FILES]
 
 
 @pytest.mark.usefixtures("pretending")
-def test_one_run_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_one_run_has_no_interval(tmp_path, capsys):
     assert main(["run", "quickstart", "--episodes", "1", "--runs", "1", "--out", str(tmp_path)]) == 0
     said = capsys.readouterr().out
     assert "1 run," in said
@@ -122,9 +118,7 @@ def test_one_run_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture) 
 
 
 @pytest.mark.usefixtures("pretending")
-def test_running_again_leaves_all_files_alone_and_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_running_again_leaves_all_files_alone_and_says_so(tmp_path, capsys):
     (tmp_path / "notes.txt").write_text("mine")
     assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
     before = {name: (tmp_path / name).stat().st_mtime_ns for name in (*FILES, "notes.txt")}
@@ -137,7 +131,7 @@ def test_running_again_leaves_all_files_alone_and_says_so(
 
 @pytest.mark.usefixtures("pretending")
 @pytest.mark.parametrize("lost", FILES)
-def test_running_again_writes_what_was_lost_or_damaged(lost: str, tmp_path: Path) -> None:
+def test_running_again_writes_what_was_lost_or_damaged(lost, tmp_path):
     assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
     results = (tmp_path / "results.parquet").read_bytes()
     if lost == "results.parquet":
@@ -151,8 +145,8 @@ def test_running_again_writes_what_was_lost_or_damaged(lost: str, tmp_path: Path
 
 @pytest.mark.usefixtures("pretending")
 def test_other_words_about_an_experiment_go_on_with_its_folder_and_other_numbers_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, capsys, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     text = (
         'name = "mine"\nsummary = "Old words"\nepisodes = 5\nruns = 1\n'
@@ -168,8 +162,8 @@ def test_other_words_about_an_experiment_go_on_with_its_folder_and_other_numbers
 
 
 def test_values_that_stop_being_finite_are_one_line_with_the_agent_and_the_environment(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, capsys, monkeypatch
+):
     def fail(simulation: Simulation, seconds: float) -> None:
         raise FloatingPointError(f"{simulation.task.name}: agent: its values stopped being finite")
 
@@ -181,9 +175,7 @@ def test_values_that_stop_being_finite_are_one_line_with_the_agent_and_the_envir
     assert names(tmp_path) == []  # nothing was computed: the folder is free for any run
 
 
-def test_a_run_that_memory_cannot_hold_is_one_line_and_claims_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_memory_cannot_hold_is_one_line_and_claims_nothing(tmp_path, capsys, monkeypatch):
     def fail(simulation: Simulation, task: Any) -> None:
         raise MemoryError("so many curves")
 
@@ -193,9 +185,7 @@ def test_a_run_that_memory_cannot_hold_is_one_line_and_claims_nothing(
     assert names(tmp_path) == []
 
 
-def test_a_device_is_looked_for_after_workers_were_told_to_share_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_device_is_looked_for_after_workers_were_told_to_share_it(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("XLA_PYTHON_CLIENT_PREALLOCATE", raising=False)
     seen: list[str | None] = []
 
@@ -210,9 +200,7 @@ def test_a_device_is_looked_for_after_workers_were_told_to_share_it(
 
 
 @pytest.mark.usefixtures("pretending")
-def test_a_folder_of_another_run_is_refused_by_what_differs(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_folder_of_another_run_is_refused_by_what_differs(tmp_path, capsys):
     assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
     before = {name: (tmp_path / name).read_bytes() for name in FILES}
     capsys.readouterr()
@@ -223,9 +211,7 @@ def test_a_folder_of_another_run_is_refused_by_what_differs(
 
 
 @pytest.mark.usefixtures("pretending")
-def test_memory_is_asked_for_once_and_again_when_a_run_can_resume(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_is_asked_for_once_and_again_when_a_run_can_resume(tmp_path, capsys, monkeypatch):
     asked = []
     monkeypatch.setattr(memory_budget, "free_memory", lambda: 10**9)
     nothing = memory_budget.Footprint(0, 0, 0, 0, 0)
@@ -240,7 +226,7 @@ def test_memory_is_asked_for_once_and_again_when_a_run_can_resume(
 
 
 @pytest.mark.usefixtures("pretending")
-def test_a_folder_that_is_being_written_to_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_folder_that_is_being_written_to_is_refused(tmp_path, capsys):
     with files.lock_folder(tmp_path):
         assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 2
     assert capsys.readouterr().err.endswith(": another run is writing to it\n")
@@ -255,18 +241,14 @@ def test_a_folder_that_is_being_written_to_is_refused(tmp_path: Path, capsys: py
         ("{", "run.json is damaged"),
     ],
 )
-def test_a_folder_that_cannot_be_understood_is_refused(
-    content: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_folder_that_cannot_be_understood_is_refused(content, reason, tmp_path, capsys):
     (tmp_path / "run.json").write_text(content)
     assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 2
     assert reason in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("pretending")
-def test_a_disk_that_fills_up_is_one_line_and_nothing_half_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_fills_up_is_one_line_and_nothing_half_written(tmp_path, capsys, monkeypatch):
     calls = iter((None, None, OSError(28, "No space left on device")))  # the claim and a file go well
 
     def fsync(number: int) -> None:
@@ -281,9 +263,7 @@ def test_a_disk_that_fills_up_is_one_line_and_nothing_half_written(
 
 
 @pytest.mark.parametrize("when", ["computing", "writing"])
-def test_interrupt_is_one_line_exit_130_and_nothing_half_written(
-    when: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupt_is_one_line_exit_130_and_nothing_half_written(when, tmp_path, capsys, monkeypatch):
     handler = signal.getsignal(signal.SIGINT)
 
     def interrupted(*arguments: Any) -> Any:
@@ -305,9 +285,7 @@ def test_interrupt_is_one_line_exit_130_and_nothing_half_written(
 
 
 @pytest.mark.usefixtures("pretending")
-def test_a_signal_while_files_are_written_is_obeyed_when_they_are(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signal_while_files_are_written_is_obeyed_when_they_are(tmp_path, capsys, monkeypatch):
     fsync, calls = os.fsync, itertools.count()
 
     def interrupted(number: int) -> None:
@@ -322,9 +300,7 @@ def test_a_signal_while_files_are_written_is_obeyed_when_they_are(
 
 
 @pytest.mark.parametrize("kind", ["a pipe", "a file"])
-def test_something_else_where_checkpoints_go_is_one_line_and_stays(
-    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_something_else_where_checkpoints_go_is_one_line_and_stays(kind, tmp_path, capsys):
     {"a pipe": os.mkfifo, "a file": Path.touch}[kind](tmp_path / "tasks")
     assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 2
     said = f"--out must be a folder that can be written, got '{tmp_path}': tasks is {kind}, not a folder"
@@ -333,16 +309,14 @@ def test_something_else_where_checkpoints_go_is_one_line_and_stays(
 
 
 @pytest.mark.usefixtures("pretending")
-def test_a_link_to_a_folder_for_checkpoints_that_is_not_there_yet_is_followed(tmp_path: Path) -> None:
+def test_a_link_to_a_folder_for_checkpoints_that_is_not_there_yet_is_followed(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "tasks").symlink_to(tmp_path / "elsewhere")
     assert main([*SMALL, "--out", str(tmp_path / "out"), "--quiet"]) == 0
     assert (tmp_path / "elsewhere").is_dir()
 
 
-def test_a_pipe_where_a_checkpoint_goes_is_one_line_that_names_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_pipe_where_a_checkpoint_goes_is_one_line_that_names_it(tmp_path, capsys):
     (task, *_), *_ = fitting_tasks(prepare(QUICKSTART, num_episodes=20, num_runs=2, seed=3))
     pipe = tmp_path / "tasks" / checkpoint_name(task)
     pipe.parent.mkdir()
@@ -424,9 +398,7 @@ def test_a_pipe_where_a_checkpoint_goes_is_one_line_that_names_it(
         ),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(
-    arguments: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(arguments, line, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("FILE").touch()
     Path("FULL", "regret.png").mkdir(parents=True)
@@ -440,7 +412,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
 
 
 @pytest.mark.usefixtures("pretending")
-def test_report_prints_the_path_of_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_report_prints_the_path_of_what_it_wrote(tmp_path, capsys):
     assert main([*SMALL, "--out", str(tmp_path), "--quiet"]) == 0
     capsys.readouterr()
     assert main(["report", str(tmp_path), "--format", "csv"]) == 0
@@ -459,16 +431,14 @@ def test_report_prints_the_path_of_what_it_wrote(tmp_path: Path, capsys: pytest.
         ("report .", "manifest.json is missing: nothing finished is there to read"),
     ],
 )
-def test_a_report_that_cannot_be_written_is_one_line(
-    arguments: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_that_cannot_be_written_is_one_line(arguments, line, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(arguments.split()) == 2
     assert capsys.readouterr().err == f"driftwise: error: {line}\n"
     assert names(tmp_path) == []
 
 
-def test_a_word_too_many_is_one_line_too(capsys: pytest.CaptureFixture) -> None:
+def test_a_word_too_many_is_one_line_too(capsys):
     assert main(["list", "drifts", "everything"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("driftwise: error: got unexpected extra argument")
@@ -478,13 +448,13 @@ def test_a_word_too_many_is_one_line_too(capsys: pytest.CaptureFixture) -> None:
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write anywhere"
 )
-def test_folder_without_permission_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_folder_without_permission_is_one_line(tmp_path, capsys):
     tmp_path.chmod(0o500)
     assert main([*SMALL, "--out", str(tmp_path / "new")]) == 2
     assert capsys.readouterr().err.endswith(": Permission denied\n")
 
 
-def test_an_error_of_ours_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_ours_is_not_hidden(tmp_path, monkeypatch):
     def broken(*arguments: Any, **options: Any) -> None:
         raise RuntimeError("a mistake in the program")
 
@@ -494,7 +464,7 @@ def test_an_error_of_ours_is_not_hidden(tmp_path: Path, monkeypatch: pytest.Monk
     assert names(tmp_path) == []
 
 
-def test_list_names_everything_there_is(capsys: pytest.CaptureFixture) -> None:
+def test_list_names_everything_there_is(capsys):
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     for experiment in EXPERIMENTS.values():
@@ -506,7 +476,7 @@ def test_list_names_everything_there_is(capsys: pytest.CaptureFixture) -> None:
         assert any(name in line and readable((make.__doc__ or "").split("\n")[0]) in line for line in lines)
 
 
-def test_list_prints_markdown_if_asked(capsys: pytest.CaptureFixture) -> None:
+def test_list_prints_markdown_if_asked(capsys):
     assert main(["list", "--markdown"]) == 0
     said = capsys.readouterr().out
     assert sum(line.startswith("|---|") for line in said.splitlines()) == len(KINDS)
@@ -522,9 +492,7 @@ def listed(capsys: pytest.CaptureFixture, *arguments: str) -> dict[str, list[str
     return tables
 
 
-def test_a_list_can_be_of_one_kind_of_one_problem_or_of_what_says_something(
-    capsys: pytest.CaptureFixture,
-) -> None:
+def test_a_list_can_be_of_one_kind_of_one_problem_or_of_what_says_something(capsys):
     assert listed(capsys, "detectors") == {"detector": ["Glr", "Cusum", "RandomRestart"]}
     assert {"Then", "Sum", "Product", "Repeat", "Recorded"} < {*listed(capsys, "drifts")["drift"]}
     (found,) = listed(capsys, "--problem", "tabular MDP").values()
@@ -554,18 +522,14 @@ def test_a_list_can_be_of_one_kind_of_one_problem_or_of_what_says_something(
         ),
     ],
 )
-def test_what_is_not_there_cannot_be_listed_or_shown(
-    arguments: list[str], line: str, capsys: pytest.CaptureFixture
-) -> None:
+def test_what_is_not_there_cannot_be_listed_or_shown(arguments, line, capsys):
     assert main(arguments) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"driftwise: error: {line}")
     assert said.count("\n") == 1
 
 
-def test_what_is_listed_and_shown_fits_80_columns_with_all_names(
-    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_listed_and_shown_fits_80_columns_with_all_names(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     for arguments in (["list"], ["list", "algorithms"], ["show", "sw_lin_ucb"]):
         assert main(arguments) == 0
@@ -575,14 +539,12 @@ def test_what_is_listed_and_shown_fits_80_columns_with_all_names(
             assert {*ALGORITHMS} <= {*out.split()}
 
 
-def test_version(capsys: pytest.CaptureFixture) -> None:
+def test_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"driftwise {dw.__version__}\n"
 
 
-def test_help_shows_commands_and_an_example_and_is_what_no_command_gives(
-    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_shows_commands_and_an_example_and_is_what_no_command_gives(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out

@@ -1,7 +1,5 @@
 """What `--help` shows, and what shells complete."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest
@@ -13,9 +11,7 @@ QUICK = {"init", "validate", "list", "show"}  # commands whose examples are run,
 
 
 @pytest.mark.parametrize("name", commands())
-def test_help_of_a_command_fits_80_columns_and_ends_with_examples_that_it_takes(
-    name: str, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_of_a_command_fits_80_columns_and_ends_with_examples_that_it_takes(name, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main([name, "--help"]) == 0
     shown = capsys.readouterr().out
@@ -28,7 +24,7 @@ def test_help_of_a_command_fits_80_columns_and_ends_with_examples_that_it_takes(
 
 
 @pytest.mark.parametrize("name", commands())
-def test_the_page_has_every_sentence_of_a_commands_help(name: str) -> None:
+def test_the_page_has_every_sentence_of_a_commands_help(name):
     section = PAGES["docs/cli.md"].partition(f"## driftwise {name}\n")[2].partition("\n## ")[0]
     told = " ".join(section.split())
     for paragraph in inspect.cleandoc(commands()[name].help).split("\n\n"):
@@ -39,9 +35,7 @@ def test_the_page_has_every_sentence_of_a_commands_help(name: str) -> None:
         assert sentence + f" Default: `{parameter.default}`." * shown in told
 
 
-def test_examples_of_quick_commands_run(
-    tmp_path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_examples_of_quick_commands_run(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in sorted(QUICK):  # init writes what validate reads
         for words in command_lines(commands()[name].epilog):
@@ -61,9 +55,7 @@ def test_examples_of_quick_commands_run(
         ("driftwise run mine.t", [""]),  # files are left to the shell
     ],
 )
-def test_shells_complete_commands_options_and_names(
-    words: str, completed: list[str], capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shells_complete_commands_options_and_names(words, completed, capsys, monkeypatch):
     monkeypatch.setenv("_DRIFTWISE_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))

@@ -1,7 +1,5 @@
 """The entry point as a program: what it needs, what it loads, and the terminals it meets."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -19,16 +17,14 @@ from driftwise.experiments import EXPERIMENTS
 
 
 @pytest.mark.parametrize("package", ["jax", "typer", "rich", "pyarrow", "matplotlib", "jinja2"])
-def test_missing_packages_are_one_line(
-    package: str, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_packages_are_one_line(package, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     assert main(["list"]) == 2
     line = "driftwise: error: the command line needs more packages: pip install 'driftwise[cli]'\n"
     assert capsys.readouterr().err == line
 
 
-def test_all_packages_of_the_extra_are_looked_for() -> None:
+def test_all_packages_of_the_extra_are_looked_for():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     names = {re.split("[>=]", each)[0].replace("-", "_") for each in (*extras["cli"], *extras["simulate"])}
@@ -58,20 +54,20 @@ print(json.dumps({"modules": list(sys.modules), "files": files}), file=sys.stder
 
 
 @pytest.mark.parametrize("command", NOT_LOADED)
-def test_saying_what_there_is_loads_nothing_heavy_and_reads_no_experiment_for_nothing(command: str) -> None:
+def test_saying_what_there_is_loads_nothing_heavy_and_reads_no_experiment_for_nothing(command):
     call = [sys.executable, "-c", PROGRAM, *command.split()]
     told = json.loads(subprocess.run(call, capture_output=True, text=True, check=True).stderr)
     assert NOT_LOADED[command] & {*told["modules"]} == set()
     assert len(told["files"]) == (len(EXPERIMENTS) if command == "list" else 0)
 
 
-def test_list_says_in_its_help_what_it_can_list(capsys: pytest.CaptureFixture) -> None:
+def test_list_says_in_its_help_what_it_can_list(capsys):
     assert main(["list", "--help"]) == 0
     *others, last = KINDS
     assert f"Only these: {', '.join(others)} or {last}." in " ".join(capsys.readouterr().out.split())
 
 
-def test_module_runs_as_a_program_and_survives_a_reader_who_leaves() -> None:
+def test_module_runs_as_a_program_and_survives_a_reader_who_leaves():
     command = [sys.executable, "-m", "driftwise", "list"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -81,7 +77,7 @@ def test_module_runs_as_a_program_and_survives_a_reader_who_leaves() -> None:
     assert process.returncode == 1
 
 
-def test_terminals_that_know_ascii_only_are_not_a_crash() -> None:
+def test_terminals_that_know_ascii_only_are_not_a_crash():
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     command = [sys.executable, "-m", "driftwise", "list"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)

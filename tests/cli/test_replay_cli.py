@@ -1,7 +1,5 @@
 """`driftwise replay`."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import os
@@ -25,7 +23,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(write_csv(tmp_path_factory.mktemp("logs") / "log.csv", columns))
 
 
-def test_prints_a_table_and_says_what_was_left_out(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prints_a_table_and_says_what_was_left_out(file, capsys):
     assert main(["replay", file, *COLUMNS]) == 0
     out, err = capsys.readouterr()
     for word in ("logged", "replay", "IPS", "SNIPS", "DR", "299 rows with 3 actions, 1 more row skipped"):
@@ -33,9 +31,7 @@ def test_prints_a_table_and_says_what_was_left_out(file: str, capsys: pytest.Cap
     assert err == "driftwise: skipped 1 of 300 rows: a value is missing or not finite\n"
 
 
-def test_json_page_and_settings(
-    file: str, tmp_path: Path, with_options: WithOptions, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_page_and_settings(file, tmp_path, with_options, capsys):
     policy = ("--policy", "d_lin_ucb:rate=0.99,radius=.3,norm=single")
     options = with_options("frozen_after = 100\nevery = 50")
     assert main(["replay", file, *COLUMNS, *policy, *options, "--json", "--out", str(tmp_path / "new")]) == 0
@@ -49,9 +45,7 @@ def test_json_page_and_settings(
     assert "What the policies would have earned" in page
 
 
-def test_the_seed_decides_which_rows_are_accepted(
-    file: str, with_options: WithOptions, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_seed_decides_which_rows_are_accepted(file, with_options, capsys):
     def windows(seed: str) -> list[dict]:
         assert main(["replay", file, *COLUMNS, *with_options(f"seed = {seed}"), "--json"]) == 0
         return json.loads(capsys.readouterr().out)["policies"]["adaptive_lin_ucb"]["windows"]
@@ -59,16 +53,14 @@ def test_the_seed_decides_which_rows_are_accepted(
     assert windows("1") == windows("1") != windows("2")
 
 
-def test_a_base_of_a_meta_algorithm_is_set_with_dots(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_base_of_a_meta_algorithm_is_set_with_dots(file, capsys):
     policy = "random_restart:base.algorithm=lin_ucb,base.radius=0.3,probability=0.01"
     assert main(["replay", file, *COLUMNS, "--policy", policy, "--json"]) == 0
     policy = json.loads(capsys.readouterr().out)["policies"]["random_restart"]
     assert policy["parameters"]["base"] == {"algorithm": "lin_ucb", "radius": 0.3}
 
 
-def test_policies_by_name_are_compared(
-    file: str, tmp_path: Path, with_options: WithOptions, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_policies_by_name_are_compared(file, tmp_path, with_options, capsys):
     Bandit("greedy", dim=6).save(tmp_path / "agent.safetensors")
     schema = "[columns.x]\ntype = 'Number'\nlow = -1\nhigh = 1\n"
     (tmp_path / "columns.toml").write_text(schema, encoding="utf-8")
@@ -104,9 +96,7 @@ def test_policies_by_name_are_compared(
         (("--features", ","), "features must name at least one column, got none"),
     ],
 )
-def test_mistakes_are_one_line_and_exit_2(
-    file: str, changed: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_are_one_line_and_exit_2(file, changed, message, capsys):
     assert main(["replay", file, *COLUMNS, *changed]) == 2
     out, err = capsys.readouterr()
     assert message in err
@@ -125,26 +115,22 @@ def test_mistakes_are_one_line_and_exit_2(
         ("learn = 'some'", "learn must be one of accepted, all, got 'some'"),
     ],
 )
-def test_mistakes_in_a_file_of_options_are_one_line(
-    file: str, text: str, message: str, with_options: WithOptions, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_in_a_file_of_options_are_one_line(file, text, message, with_options, capsys):
     assert main(["replay", file, *COLUMNS, *with_options(text)]) == 2
     out, err = capsys.readouterr()
     assert message in err
     assert (out, err.count("\n")) == ("", 1)
 
 
-def test_a_file_of_another_kind_is_refused_by_all_endings_that_a_log_may_have(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_file_of_another_kind_is_refused_by_all_endings_that_a_log_may_have(capsys):
     assert main(["replay", "log.txt", *COLUMNS]) == 2
     line = "the ending of the log's name must be one of .csv, .parquet, .jsonl, got '.txt'"
     assert capsys.readouterr().err == f"driftwise: error: {line}\n"
 
 
 def test_a_folder_that_cannot_take_the_page_is_refused_before_the_log_is_replayed(
-    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    file, tmp_path, capsys, monkeypatch
+):
     monkeypatch.setattr("driftwise.online.replay.replay", lambda *_, **__: pytest.fail("replayed"))
     (tmp_path / "out" / "replay.html").mkdir(parents=True)
     assert main(["replay", file, *COLUMNS, "--out", str(tmp_path / "out")]) == 2
@@ -153,18 +139,14 @@ def test_a_folder_that_cannot_take_the_page_is_refused_before_the_log_is_replaye
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs here")
 @pytest.mark.parametrize("name", ["log.csv", "log.parquet"])
-def test_a_fifo_is_refused_and_not_waited_for(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_fifo_is_refused_and_not_waited_for(name, tmp_path, capsys):
     os.mkfifo(tmp_path / name)
     assert main(["replay", str(tmp_path / name), *COLUMNS]) == 2
     line = f"driftwise: error: {tmp_path / name} cannot be read: it is a pipe, not a file\n"
     assert capsys.readouterr().err == line
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_column(
-    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_byte_order_mark_is_no_part_of_the_first_column(file, tmp_path, capsys):
     (tmp_path / "log.csv").write_bytes(codecs.BOM_UTF8 + Path(file).read_bytes())
     shown = []
     for path in (file, str(tmp_path / "log.csv")):
@@ -173,7 +155,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_column(
     assert shown[0] == shown[1]
 
 
-def test_a_file_that_is_no_text_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_no_text_is_named(tmp_path, capsys):
     (tmp_path / "log.csv").write_bytes(bytes(range(256)) * 20)
     assert main(["replay", str(tmp_path / "log.csv"), *COLUMNS]) == 2
     err = capsys.readouterr().err
@@ -181,9 +163,7 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path, capsys: pytest.CaptureF
     assert err.count("\n") == 1
 
 
-def test_an_agent_that_cannot_learn_is_told_on_the_error_stream(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_agent_that_cannot_learn_is_told_on_the_error_stream(tmp_path, capsys):
     columns = {name: list(values) for name, values in drawn(100).items()}
     columns["chance"][3] = 1e-9
     assert main(["replay", str(write_csv(tmp_path / "log.csv", columns)), *COLUMNS, "--json"]) == 0

@@ -1,7 +1,5 @@
 """Signals: the first stops a run in good order, the second at once; one goes on where there is something."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
@@ -19,9 +17,7 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_the_first_signal_is_answered_and_waits_for_a_look_the_second_does_not(
-    number: signal.Signals, capsys: pytest.CaptureFixture
-) -> None:
+def test_the_first_signal_is_answered_and_waits_for_a_look_the_second_does_not(number, capsys):
     before = [signal.getsignal(each) for each in SIGNALS]
     with pytest.raises(Stopped) as stopped, hold_signals(lambda: True) as look:  # noqa: PT012
         look()
@@ -48,9 +44,7 @@ with hold_signals(lambda: sys.argv[1] == "goes on"):
 
 
 @pytest.mark.parametrize(("second", "can_resume"), [(signal.SIGINT, "goes on"), (signal.SIGTERM, "does not")])
-def test_a_second_signal_ends_a_process_that_is_deaf_in_compiled_code(
-    second: signal.Signals, can_resume: str
-) -> None:
+def test_a_second_signal_ends_a_process_that_is_deaf_in_compiled_code(second, can_resume):
     command = [sys.executable, "-c", DEAF, can_resume]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -64,8 +58,8 @@ def test_a_second_signal_ends_a_process_that_is_deaf_in_compiled_code(
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_stopped_run_keeps_what_it_played_and_can_resume_to_the_same_bytes(
-    number: signal.Signals, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    number, tmp_path, capsys, monkeypatch
+):
     (tmp_path / "small.toml").write_text(FILE)
     monkeypatch.chdir(tmp_path)
     command = ["run", "small.toml", "--quiet", "--out"]

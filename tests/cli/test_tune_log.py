@@ -1,10 +1,7 @@
 """`driftwise tune --log`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -26,9 +23,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(write_csv(tmp_path_factory.mktemp("logs") / "log.csv", columns))
 
 
-def test_prints_the_scores_the_advice_and_how_to_read_them(
-    file: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_prints_the_scores_the_advice_and_how_to_read_them(file, capsys):
     assert main(["tune", "--log", file, *COLUMNS]) == 0
     out, err = capsys.readouterr()
     for word in ("\n4096 ", "\nall ", "\nmixture ", "best?: ", "Advised memory: ", "\nForgetting helps: "):
@@ -37,9 +32,7 @@ def test_prints_the_scores_the_advice_and_how_to_read_them(
     assert err == "driftwise: skipped 1 of 400 rows: a value is missing or not finite\n"
 
 
-def test_json_page_and_options(
-    file: str, tmp_path: Path, with_options: WithOptions, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_page_and_options(file, tmp_path, with_options, capsys):
     text = "ridge = 2.0\nnoise_scale = 0.5\naction = 'arm'\nshared = true"
     options, out = with_options(f"memories = [8, 64]\nwindows = [20]\n{text}"), tmp_path / "new"
     assert main(["tune", "--log", file, *COLUMNS, *options, "--json", "--out", str(out)]) == 0
@@ -57,9 +50,7 @@ def test_json_page_and_options(
         assert word in page
 
 
-def test_numbers_that_are_not_known_are_none_in_json_and_a_dash_in_text(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_numbers_that_are_not_known_are_none_in_json_and_a_dash_in_text(tmp_path, capsys):
     file = str(write_csv(tmp_path / "log.csv", {"x": [1.0], "y": [2.0], "gain": [3.0]}))
     assert main(["tune", "--log", file, *COLUMNS, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["gain"] == {"value": 0.0, "low": None, "high": None}
@@ -79,9 +70,7 @@ def test_numbers_that_are_not_known_are_none_in_json_and_a_dash_in_text(
         ([*COLUMNS, "--out", ""], "--out must be a folder that can be written, got ''"),
     ],
 )
-def test_mistakes_are_one_line_and_exit_2(
-    file: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_are_one_line_and_exit_2(file, arguments, message, capsys):
     assert main(["tune", "--log", file, *arguments]) == 2
     out, err = capsys.readouterr()
     assert err.startswith(f"driftwise: error: {message.format(file=file)}")
@@ -100,9 +89,7 @@ def test_mistakes_are_one_line_and_exit_2(
         ("encoder = 'none.toml'", "encoder: none.toml cannot be read: No such file"),
     ],
 )
-def test_mistakes_in_a_file_of_options_are_one_line(
-    file: str, text: str, message: str, with_options: WithOptions, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_in_a_file_of_options_are_one_line(file, text, message, with_options, capsys):
     options = with_options(text)
     assert main(["tune", "--log", file, *COLUMNS, *options]) == 2
     out, err = capsys.readouterr()
@@ -111,9 +98,7 @@ def test_mistakes_in_a_file_of_options_are_one_line(
 
 
 @pytest.mark.parametrize("name", ["missing.csv", "missing.parquet", "missing.jsonl"])
-def test_a_log_that_is_not_there_is_said_before_its_columns(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_log_that_is_not_there_is_said_before_its_columns(name, capsys):
     for command in (["tune", "--log", name, "--reward", "gain"], ["replay", name]):
         assert main(command) == 2
         assert (
@@ -121,9 +106,7 @@ def test_a_log_that_is_not_there_is_said_before_its_columns(
         )
 
 
-def test_a_decision_log_is_read_as_it_is(
-    tmp_path: Path, with_options: WithOptions, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_decision_log_is_read_as_it_is(tmp_path, with_options, capsys):
     features, rewards = world(300, changes=3)
     log, bandit = DecisionLog(tmp_path / "log.jsonl"), Bandit("lin_ucb", dim=2, radius=1.0)
     for row, reward in zip(features, rewards, strict=True):
@@ -149,14 +132,14 @@ def test_a_decision_log_is_read_as_it_is(
         assert capsys.readouterr().err == f"driftwise: error: {message}\n"
 
 
-def test_an_option_of_logs_is_refused_without_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_option_of_logs_is_refused_without_one(capsys):
     sizes = ["--dim", "2", "--horizon", "3", "--episodes", "90", "--variation", "1"]
     for option in (["--out", "here"], ["--reward", "gain"]):
         assert main(["tune", *sizes, *option]) == 2
         assert f"{option[0]} must be left out without --log" in capsys.readouterr().err
 
 
-def test_a_log_of_no_rows_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_of_no_rows_is_named(tmp_path, capsys):
     (tmp_path / "log.csv").write_text("x,y,gain\n", encoding="utf-8")
     assert main(["tune", "--log", str(tmp_path / "log.csv"), *COLUMNS, "--out", str(tmp_path / "new")]) == 2
     assert "must have at least one row to learn from, but it has none\n" in capsys.readouterr().err

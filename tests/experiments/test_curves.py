@@ -1,7 +1,5 @@
 """Curves of other programs: the columns they need, what they may leave out, and what is wrong with them."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from pathlib import Path
@@ -51,7 +49,7 @@ def write(path: Path, table: dict[str, list[Any]]) -> Path:
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".CSV"])
 @pytest.mark.parametrize("first", [0, 1])
-def test_files_of_both_kinds_are_curves_whatever_episodes_count_from(tmp_path, suffix, first) -> None:
+def test_files_of_both_kinds_are_curves_whatever_episodes_count_from(tmp_path, suffix, first):
     table = rows("environment", "agent", "run", "episode", "reward", "regret", first=first)
     curves = dw.load_curves(write(tmp_path / f"mine{suffix}", table))
     assert [*curves] == ["lake"]
@@ -63,7 +61,7 @@ def test_files_of_both_kinds_are_curves_whatever_episodes_count_from(tmp_path, s
         assert repr(result).startswith(f"<{agent} in lake: 30 episodes, 4 runs; final regret ")
 
 
-def test_what_is_left_out_has_one_name_or_is_made_of_the_rest(tmp_path: Path) -> None:
+def test_what_is_left_out_has_one_name_or_is_made_of_the_rest(tmp_path):
     plain = dw.load_curves(write(tmp_path / "a.csv", rows("run", "episode", "regret")))
     assert [(where, *agents) for where, agents in plain.items()] == [("environment", "agent")]
     assert np.isnan(plain["environment"]["agent"].returns).all()
@@ -73,7 +71,7 @@ def test_what_is_left_out_has_one_name_or_is_made_of_the_rest(tmp_path: Path) ->
         np.testing.assert_allclose(paid[agent].regret, highest - REWARDS[agent])
 
 
-def test_rows_may_come_in_any_order_and_runs_have_any_names(tmp_path: Path) -> None:
+def test_rows_may_come_in_any_order_and_runs_have_any_names(tmp_path):
     table = rows("agent", "run", "episode", "regret")
     table["run"] = [f"{agent[:2]}-{run}" for agent, run in zip(table["agent"], table["run"], strict=True)]
     order = np.random.default_rng(0).permutation(len(table["run"]))
@@ -83,7 +81,7 @@ def test_rows_may_come_in_any_order_and_runs_have_any_names(tmp_path: Path) -> N
         np.testing.assert_allclose(curves[agent].regret, 3 - REWARDS[agent])
 
 
-def test_where_episodes_are_left_out_a_row_stands_for_all_since_the_one_before(tmp_path: Path) -> None:
+def test_where_episodes_are_left_out_a_row_stands_for_all_since_the_one_before(tmp_path):
     table = rows("run", "episode", "regret")
     table["episode"] = [10 * episode for episode in table["episode"]]
     result = dw.load_curves(write(tmp_path / "mine.csv", table))["environment"]["agent"]
@@ -91,7 +89,7 @@ def test_where_episodes_are_left_out_a_row_stands_for_all_since_the_one_before(t
     np.testing.assert_allclose(result.cumulative_regret[:, -1], 10 * (3 - REWARDS["PPO"]).sum(axis=1))
 
 
-def test_statistics_take_them(tmp_path: Path) -> None:
+def test_statistics_take_them(tmp_path):
     curves = dw.load_curves(write(tmp_path / "mine.csv", rows("agent", "run", "episode", "reward")))
     finals = [result.cumulative_regret[:, -1] for result in curves["environment"].values()]
     found = dw.statistics.paired_difference(finals[0], finals[1])
@@ -99,7 +97,7 @@ def test_statistics_take_them(tmp_path: Path) -> None:
     assert float(found.mean) == pytest.approx(expected)
 
 
-def test_results_of_our_own_are_read_as_well(tmp_path: Path) -> None:
+def test_results_of_our_own_are_read_as_well(tmp_path):
     result = dw.load_curves(write(tmp_path / "mine.csv", rows("run", "episode", "reward", "regret")))
     own = result["environment"]["agent"]
     pq.write_table(results_table({("lake", "PPO"): own}), tmp_path / "results.parquet")
@@ -147,13 +145,13 @@ def test_results_of_our_own_are_read_as_well(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_mistakes_are_told_in_one_sentence(tmp_path: Path, table: dict[str, list[Any]], message: str) -> None:
+def test_mistakes_are_told_in_one_sentence(tmp_path, table, message):
     path = write(tmp_path / "mine.csv", table)
     with pytest.raises(ValueError, match=f"^{re.escape(f'{path} {message}')}$"):
         dw.load_curves(path)
 
 
-def test_files_that_are_none_are_named(tmp_path: Path) -> None:
+def test_files_that_are_none_are_named(tmp_path):
     (tmp_path / "mine.parquet").write_bytes(b"no parquet")
     (tmp_path / "mine.txt").write_text("run,episode,reward\n")
     pq.write_table(
@@ -169,7 +167,7 @@ def test_files_that_are_none_are_named(tmp_path: Path) -> None:
             dw.load_curves(tmp_path / name)
 
 
-def test_reports_on_them_are_written_beside_them_and_claim_nothing_that_is_not_known(tmp_path: Path) -> None:
+def test_reports_on_them_are_written_beside_them_and_claim_nothing_that_is_not_known(tmp_path):
     path = write(tmp_path / "mine.csv", rows("agent", "run", "episode", "reward"))
     before = path.read_bytes()
     written = {format: write_report(path, format=format) for format in FORMATS}
@@ -191,7 +189,7 @@ def test_reports_on_them_are_written_beside_them_and_claim_nothing_that_is_not_k
     assert final.splitlines()[1].startswith("environment,1.0,<b>DQN</b>,")  # which earns more
 
 
-def test_a_file_is_a_study_that_can_be_saved_as_a_folder(tmp_path: Path) -> None:
+def test_a_file_is_a_study_that_can_be_saved_as_a_folder(tmp_path):
     for columns in (("run", "episode", "regret"), ("agent", "run", "episode", "reward")):
         study = dw.load_study(write(tmp_path / "mine.csv", rows(*columns)))
         study.save(tmp_path / "folder")
@@ -204,7 +202,7 @@ def test_a_file_is_a_study_that_can_be_saved_as_a_folder(tmp_path: Path) -> None
             assert each.table().columns[1].heading == f"final {word}"
 
 
-def test_two_files_are_compared_by_what_both_have(tmp_path: Path) -> None:
+def test_two_files_are_compared_by_what_both_have(tmp_path):
     table = rows("run", "episode", "regret")
     worse = table | {"regret": [regret + 0.5 for regret in table["regret"]]}
     first = load_report_data(write(tmp_path / "a.csv", table))
@@ -215,7 +213,7 @@ def test_two_files_are_compared_by_what_both_have(tmp_path: Path) -> None:
         compare_folders(first, second, metric="reward")
 
 
-def test_commands_take_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_take_files(tmp_path, capsys):
     path = write(tmp_path / "mine.csv", rows("agent", "run", "episode", "reward"))
     assert main(["report", str(path), "--format", "csv"]) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'mine-report.csv'}\n"

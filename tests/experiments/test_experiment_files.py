@@ -1,7 +1,5 @@
 """Experiment files: what they can say, and that running one gives what the simulator gives."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import pickle
@@ -82,14 +80,14 @@ def agents(**tables: dict[str, Any]) -> Experiment:
         (dict(type="Gradual", knots=["50%", "+1", "+10%", 200]), 300, dw.drift.Gradual((150, 151, 181, 200))),
     ],
 )
-def test_percentages_are_shares_of_the_run_rounded_down(drift: Any, num_episodes: int, made: Any) -> None:
+def test_percentages_are_shares_of_the_run_rounded_down(drift, num_episodes, made):
     table = dict(type="random_linear_mdp", drift=drift)
     environment = only(prepare(experiment(environment=table), num_episodes=num_episodes).environments)
     assert isinstance(environment, LinearMdp)
     assert environment.drift == made
 
 
-def test_every_field_of_a_drift_of_ones_own_may_be_a_percentage(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_field_of_a_drift_of_ones_own_may_be_a_percentage(monkeypatch):
     @dataclasses.dataclass(frozen=True)
     class Burst(dw.drift.Drift):
         start: int
@@ -107,7 +105,7 @@ def test_every_field_of_a_drift_of_ones_own_may_be_a_percentage(monkeypatch: pyt
     assert made.drift == Burst(20, [1, 2], "%+")  # of a run of 40
 
 
-def test_rows_of_a_drift_are_read_from_beside_the_file_and_become_a_part_of_it(tmp_path: Path) -> None:
+def test_rows_of_a_drift_are_read_from_beside_the_file_and_become_a_part_of_it(tmp_path):
     (tmp_path / "rows.csv").write_text("share\n0\n1\n0.5\n")
     inner = "{type = 'Recorded', weights = 'rows.csv'}"
     drift = f"drift = {{type = 'Repeat', period = 3, drift = {inner}}}\n"
@@ -119,7 +117,7 @@ def test_rows_of_a_drift_are_read_from_beside_the_file_and_become_a_part_of_it(t
     assert made.drift == dw.drift.Repeat(dw.drift.Recorded([0, 1, 0.5]), 3)
 
 
-def test_every_environment_and_algorithm_can_be_asked_for_by_name() -> None:
+def test_every_environment_and_algorithm_can_be_asked_for_by_name():
     tables = {name: dict(algorithm=name, **as_in_a_file(given)) for name, given in PARAMETERS.items()}
     for name, sizes in SIZES.items():
         table = dict(type=name, **sizes)
@@ -135,7 +133,7 @@ def as_in_a_file(given: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.1, 10.0])
-def test_a_tuned_agent_takes_episodes_and_variation_from_the_experiment(scale: float) -> None:
+def test_a_tuned_agent_takes_episodes_and_variation_from_the_experiment(scale):
     drift = dict(type="Abrupt", at=["50%"])
     tuned = dict(algorithm="opt_wlsvi", tuned=True, beta_scale=0.01, variation_scale=scale)
     mine = experiment(environment=dict(type="combination_lock", drift=drift), agents=dict(t=tuned))
@@ -150,7 +148,7 @@ def test_a_tuned_agent_takes_episodes_and_variation_from_the_experiment(scale: f
         )
 
 
-def test_tuned_radii_take_the_true_measures_from_the_environment() -> None:
+def test_tuned_radii_take_the_true_measures_from_the_environment():
     table = dict(type="hard_instance", num_signs=1, horizon=2)
     tuned = ("opt_wlsvi", "lsvi_ucb", "sw_lsvi_ucb", "lsvi_ucb_restart", "opt_rlsvi")
     tables = {name: dict(algorithm=name, tuned=True) for name in tuned}
@@ -166,7 +164,7 @@ def test_tuned_radii_take_the_true_measures_from_the_environment() -> None:
         assert group.task.agent != make(environment.spec, **run)
 
 
-def test_tuned_mixtures_take_the_number_of_kernels_from_the_environment() -> None:
+def test_tuned_mixtures_take_the_number_of_kernels_from_the_environment():
     drift = dict(type="Gradual", knots=[10, 20, 30])
     table = dict(u=dict(algorithm="ucrl_vtr", tuned=True, forgetting="restart"))
     mine = experiment(environment=dict(type="random_linear_mdp", drift=drift), agents=table, episodes=40)
@@ -180,7 +178,7 @@ def test_tuned_mixtures_take_the_number_of_kernels_from_the_environment() -> Non
         prepare(bandit)
 
 
-def test_lists_are_a_grid_whose_numbers_run_together_and_whose_words_do_not() -> None:
+def test_lists_are_a_grid_whose_numbers_run_together_and_whose_words_do_not():
     table = dict(algorithm="opt_wlsvi", rate=[0.8, 0.9], norm=["sandwich", "single"], radius=[1, 0.5])
     groups = prepare(agents(W=table)).groups
     assert [group.label for group in groups] == ["W (norm=sandwich)", "W (norm=single)"]
@@ -193,14 +191,14 @@ def test_lists_are_a_grid_whose_numbers_run_together_and_whose_words_do_not() ->
     assert agent.forgetting == dw.forgetting.ExponentialWeights((0.8, 0.8, 0.9, 0.9))
 
 
-def test_windows_of_all_lengths_run_together() -> None:
+def test_windows_of_all_lengths_run_together():
     made = agents(w=dict(algorithm="sw_lsvi_ucb", length=[3, 100], radius=0.4))
     (group,), spec = prepare(made).groups, only(prepare(made).environments).spec
     one, other = (dw.algorithms.sw_lsvi_ucb(spec, length=n, radius=0.4) for n in (3, 100))
     assert group.task.agent == stack_parts([one, other])
 
 
-def test_a_grid_of_tuned_agents_and_a_list_of_one_value_have_their_labels_too() -> None:
+def test_a_grid_of_tuned_agents_and_a_list_of_one_value_have_their_labels_too():
     tuned = dict(algorithm="opt_wlsvi", tuned=True, beta_scale=[0.01, 0.1])
     groups = prepare(agents(T=tuned, U=dict(algorithm="lsvi_ucb", radius=[0.5]))).groups
     labels = ["T (beta_scale=0.01)", "T (beta_scale=0.1)"]
@@ -247,7 +245,7 @@ def test_a_name_is_a_built_in_first_and_a_path_never_is(text, found, tmp_path, m
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_built_in_experiments_are_valid_files(name: str, capsys: pytest.CaptureFixture) -> None:
+def test_built_in_experiments_are_valid_files(name, capsys):
     assert main(["validate", name]) == 0
     number = len(EXPERIMENTS[name].environments or "1")
     assert capsys.readouterr().out.startswith(f"{name}: valid: {number} environment{'s' * (number > 1)}, ")
@@ -255,7 +253,7 @@ def test_built_in_experiments_are_valid_files(name: str, capsys: pytest.CaptureF
     assert pickle.loads(pickle.dumps(EXPERIMENTS[name])) == EXPERIMENTS[name]
 
 
-def test_an_experiment_of_a_folder_is_read_when_it_is_asked_for(tmp_path: Path) -> None:
+def test_an_experiment_of_a_folder_is_read_when_it_is_asked_for(tmp_path):
     (tmp_path / "mine.toml").write_text(in_top(""), encoding="utf-8")
     (tmp_path / "broken.toml").write_text("no TOML", encoding="utf-8")
     (tmp_path / "notes.md").write_text("no experiment", encoding="utf-8")
@@ -266,7 +264,7 @@ def test_an_experiment_of_a_folder_is_read_when_it_is_asked_for(tmp_path: Path) 
         experiments["broken"]
 
 
-def test_validate_counts_what_would_run(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_validate_counts_what_would_run(tmp_path, capsys):
     file = tmp_path / "mine.toml"
     file.write_text(in_agent("0.9", "[0.8, 0.9]").replace("runs = 3", "runs = 1"), encoding="utf-8")
     assert main(["validate", str(file)]) == 0

@@ -1,7 +1,5 @@
 """Mistakes in experiment files: each is one line with file, key, what was found and what was expected."""
 
-from __future__ import annotations
-
 import inspect
 import os
 from pathlib import Path
@@ -314,7 +312,7 @@ def test_a_file_that_cannot_be_read_is_one_line(name, line, tmp_path, capsys, mo
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs here")
-def test_a_fifo_is_refused_and_not_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_fifo_is_refused_and_not_waited_for(tmp_path, capsys):
     path = tmp_path / "mine.toml"
     os.mkfifo(path)
     assert main(["validate", str(path)]) == 2
@@ -323,7 +321,7 @@ def test_a_fifo_is_refused_and_not_waited_for(tmp_path: Path, capsys: pytest.Cap
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="descriptors have no names here")
-def test_a_pipe_that_was_handed_over_is_read_to_its_end(capsys: pytest.CaptureFixture) -> None:
+def test_a_pipe_that_was_handed_over_is_read_to_its_end(capsys):
     reads, writes = os.pipe()
     os.write(writes, in_top("").encode("utf-8-sig"))  # and the mark of its encoding is no part of it
     os.close(writes)
@@ -335,8 +333,8 @@ def test_a_pipe_that_was_handed_over_is_read_to_its_end(capsys: pytest.CaptureFi
 
 
 def test_a_length_that_the_drift_cannot_have_is_one_line_and_nothing_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, capsys, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     Path("mine.toml").write_text(in_drift("type = 'Gradual', knots = ['20%', '60%']"), encoding="utf-8")
     assert main(["run", "mine.toml", "--episodes", "2"]) == 2

@@ -1,7 +1,5 @@
 """Experiments are data: what they hold, and that running one gives what the simulator gives."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
@@ -70,7 +68,7 @@ def pretend(task: Task, folder: Path | None, progress: Callable[[Any], None]) ->
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_an_experiment_is_known_by_its_name_and_says_what_it_is(name: str) -> None:
+def test_an_experiment_is_known_by_its_name_and_says_what_it_is(name):
     experiment = EXPERIMENTS[name]
     assert experiment.name == name
     assert experiment.summary
@@ -82,11 +80,11 @@ def test_an_experiment_is_known_by_its_name_and_says_what_it_is(name: str) -> No
 @pytest.mark.parametrize(
     ("num_episodes", "changes"), [(2000, (1000,)), (20, (10,)), (3, (1,)), (2, (1,)), (1, ())]
 )
-def test_quickstart_changes_in_the_middle_whatever_its_length(num_episodes: int, changes: tuple) -> None:
+def test_quickstart_changes_in_the_middle_whatever_its_length(num_episodes, changes):
     assert only(prepare(QUICKSTART, num_episodes=num_episodes).environments).changes(num_episodes) == changes
 
 
-def test_quickstart_gives_all_optimistic_agents_the_same_radius() -> None:
+def test_quickstart_gives_all_optimistic_agents_the_same_radius():
     agents = [group.task.agent for group in prepare(QUICKSTART).groups]
     explorations = [agent.exploration for agent in agents if isinstance(agent, LeastSquares)]
     radii = [exploration.radius for exploration in explorations if isinstance(exploration, Ucb)]
@@ -94,7 +92,7 @@ def test_quickstart_gives_all_optimistic_agents_the_same_radius() -> None:
     assert len(set(radii)) == 1
 
 
-def test_sizes_are_the_experiments_own_unless_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sizes_are_the_experiments_own_unless_given(monkeypatch):
     monkeypatch.setattr(running, "run_task", pretend)
     own = run_experiment(QUICKSTART)
     given = run_experiment(QUICKSTART, num_episodes=6, num_runs=1, seed=5)
@@ -109,7 +107,7 @@ def test_sizes_are_the_experiments_own_unless_given(monkeypatch: pytest.MonkeyPa
             assert outcome.seconds == 0.5
 
 
-def test_progress_tells_of_every_agent_from_none_to_all_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_tells_of_every_agent_from_none_to_all_episodes(monkeypatch):
     monkeypatch.setattr(running, "run_task", pretend)
     told: list[tuple] = []
     run_experiment(QUICKSTART, num_episodes=6, num_runs=1, progress=lambda standing: told.append(standing))
@@ -119,7 +117,7 @@ def test_progress_tells_of_every_agent_from_none_to_all_episodes(monkeypatch: py
     ]
 
 
-def test_what_was_read_from_checkpoints_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_read_from_checkpoints_is_told_apart(monkeypatch):
     def resumed(task: Task, folder: Path | None, progress: Callable[[Any], None]) -> dw.Result:
         for done in (4, 6):
             progress(standing(task, done))
@@ -132,7 +130,7 @@ def test_what_was_read_from_checkpoints_is_told_apart(monkeypatch: pytest.Monkey
     assert [(each.done, each.restored) for each in told if each.label == first] == [(0, 0), (4, 4), (6, 4)]
 
 
-def test_chunks_are_told_by_agent_also_of_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_are_told_by_agent_also_of_a_grid(monkeypatch):
     def whole(task: Task, folder: Path | None, progress: Callable[[Any], None]) -> dw.Result:
         progress(standing(task, task.num_episodes))
         return made_up(task.agent, task.environment, task.num_episodes, task.num_runs, task.seed)
@@ -160,7 +158,7 @@ def test_chunks_are_told_by_agent_also_of_a_grid(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.slow
 @pytest.mark.slow
-def test_quickstart_shows_what_it_claims_of_the_adaptive_memory() -> None:
+def test_quickstart_shows_what_it_claims_of_the_adaptive_memory():
     told = {label: QUICKSTART.agents[label] for label in ("OPT-WLSVI", "adaptive OPT-WLSVI")}
     outcomes = run_experiment(dataclasses.replace(QUICKSTART, agents=told))
     chosen, tuned = (outcome.result.cumulative_regret[:, -1] for outcome in outcomes)
@@ -168,7 +166,7 @@ def test_quickstart_shows_what_it_claims_of_the_adaptive_memory() -> None:
 
 
 @pytest.mark.slow
-def test_quickstart_shows_what_it_claims() -> None:
+def test_quickstart_shows_what_it_claims():
     """But for the adaptive memory, which takes longer."""
     told = ("OPT-WLSVI", "SW-LSVI-UCB", "LSVI-UCB", "LSVI-UCB-Restart")
     agents = {label: QUICKSTART.agents[label] for label in told}
@@ -196,7 +194,7 @@ def test_quickstart_shows_what_it_claims() -> None:
     assert totals["OPT-WLSVI"][0] < stuck / 4
 
 
-def test_a_grid_that_was_made_in_python_runs_in_programs_of_some_points_each() -> None:
+def test_a_grid_that_was_made_in_python_runs_in_programs_of_some_points_each():
     spec = prepare(QUICKSTART).groups[0].task.environment.spec
     made = opt_wlsvi(spec, rate=[[0.8], [0.9]], radius=[0.1, 0.2, 0.3])
     grids = [*grids_of_agent("agents.A", "A", made, at_most=4)]

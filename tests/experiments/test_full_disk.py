@@ -1,7 +1,5 @@
 """A disk that is full: a clear sentence each time, nothing lost, and in the end the same bytes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Folders grow: what is there is kept, what is missing is run, and what would change is refused."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -175,7 +173,7 @@ def test_more_episodes_are_refused_where_they_change_what_exists(tables, place, 
 
 
 @pytest.mark.usefixtures("pretending")
-def test_environments_are_added_to_the_only_one(run: Run) -> None:
+def test_environments_are_added_to_the_only_one(run):
     only = LOCK.replace("environments.lock", "environment")
     assert run(only, FORGETS) == 0
     named = LOCK.replace("environments.lock", "environments.combination_lock")
@@ -184,7 +182,7 @@ def test_environments_are_added_to_the_only_one(run: Run) -> None:
     assert [each["environments"] for each in manifest()["history"]] == [["combination_lock"], ["lock"]]
 
 
-def test_what_never_was_finished_may_be_given_up(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_never_was_finished_may_be_given_up(run, monkeypatch):
     def failing(task: Any, *others: Any) -> Any:
         if "bad" in task.name:
             raise FloatingPointError("not finite")

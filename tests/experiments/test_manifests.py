@@ -1,7 +1,5 @@
 """A manifest that was changed, or never was one, is refused in one sentence."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path
@@ -81,13 +79,13 @@ def test_a_manifest_of_another_kind_is_one_sentence_whoever_sealed_it(path, valu
 @pytest.mark.parametrize(
     "text", ["null", "3", '"format"', "[1]", '{"format": true}', '{"format": "3"}', "[" * 9**5]
 )
-def test_what_is_no_manifest_at_all_is_one_sentence(text: str, tmp_path: Path) -> None:
+def test_what_is_no_manifest_at_all_is_one_sentence(text, tmp_path):
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(ValueError, match=r"manifest\.json is damaged: it (has no format|is not JSON)"):
         read_manifest(tmp_path)
 
 
-def test_every_flipped_bit_of_a_manifest_is_noticed(whole: Path, tmp_path: Path) -> None:
+def test_every_flipped_bit_of_a_manifest_is_noticed(whole, tmp_path):
     content = (whole / "manifest.json").read_bytes()
     (tmp_path / "manifest.json").write_bytes(content)
     assert read_manifest(tmp_path)["seed"] == 7
@@ -100,7 +98,7 @@ def test_every_flipped_bit_of_a_manifest_is_noticed(whole: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize(("old", "new"), [(b'"seed": 7', b'"seed": 8'), (b'"format": 3', b'"format": 2')])
-def test_another_seed_or_format_does_not_pass(old: bytes, new: bytes, whole: Path, tmp_path: Path) -> None:
+def test_another_seed_or_format_does_not_pass(old, new, whole, tmp_path):
     content = (whole / "manifest.json").read_bytes()
     assert content.count(old) == 1
     (tmp_path / "manifest.json").write_bytes(content.replace(old, new))
@@ -108,7 +106,7 @@ def test_another_seed_or_format_does_not_pass(old: bytes, new: bytes, whole: Pat
         read_manifest(tmp_path)
 
 
-def test_folders_of_earlier_formats_are_read_without_the_seal(whole: Path, tmp_path: Path) -> None:
+def test_folders_of_earlier_formats_are_read_without_the_seal(whole, tmp_path):
     facts = json.loads((whole / "manifest.json").read_text())
     (tmp_path / "results.parquet").write_bytes((whole / "results.parquet").read_bytes())
     for format, seals in ((2, {"results.parquet": facts["sha256"]["results.parquet"]}), (1, None)):

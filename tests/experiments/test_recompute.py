@@ -1,7 +1,5 @@
 """Code that changed between two halves of a run is never mixed: it is refused, or all is computed again."""
 
-from __future__ import annotations
-
 import json
 import signal
 from pathlib import Path
@@ -58,7 +56,7 @@ def test_other_code_is_refused_in_one_line_and_recomputes_on_request(finished, t
     assert main([*COMMAND, "--recompute"]) == 0  # nothing is left to do again
 
 
-def test_a_report_reads_what_other_code_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_reads_what_other_code_computed(tmp_path, monkeypatch):
     (tmp_path / "small.toml").write_text(FILE)
     monkeypatch.chdir(tmp_path)
     assert main(COMMAND) == 0

@@ -1,7 +1,5 @@
 """A grid is one agent: which of its points stands for it, and in which runs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -24,7 +22,7 @@ POINTS = {  # of five runs, the first and the last choose
 }
 
 
-def test_the_point_is_chosen_by_runs_that_are_not_shown() -> None:
+def test_the_point_is_chosen_by_runs_that_are_not_shown():
     agents, runs = one_per_agent(POINTS, NAMES)
     assert [*agents] == ["A*", "B"]
     assert agents["A*"].best == "A (x=1)"  # whatever the other runs say
@@ -34,25 +32,25 @@ def test_the_point_is_chosen_by_runs_that_are_not_shown() -> None:
     assert [*agents["A*"].others] == ["A (x=2)"]
 
 
-def test_all_agents_are_shown_in_the_same_runs_and_none_is_lost() -> None:
+def test_all_agents_are_shown_in_the_same_runs_and_none_is_lost():
     agents, _ = one_per_agent(POINTS, NAMES)
     np.testing.assert_array_equal(agents["B"].result.cumulative_regret[:, -1], [1, 2, 3])
     assert {point for shown in agents.values() for point in shown.points} == {*POINTS}
 
 
-def test_without_a_grid_every_run_is_shown_under_its_own_label() -> None:
+def test_without_a_grid_every_run_is_shown_under_its_own_label():
     agents, runs = one_per_agent({"B": POINTS["B"], "C (x=1)": POINTS["A (x=1)"]}, {"B": "B", "C (x=1)": "C"})
     assert [*agents] == ["B", "C (x=1)"]
     assert runs.tolist() == [0, 1, 2, 3, 4]
 
 
-def test_a_run_that_is_held_back_still_is_when_there_are_more() -> None:
+def test_a_run_that_is_held_back_still_is_when_there_are_more():
     for more in range(4, 20):
         np.testing.assert_array_equal(select_holdout(more)[:-1], select_holdout(more - 1))
 
 
 @pytest.mark.parametrize("num_runs", [1, 2])
-def test_too_few_runs_choose_and_are_shown(num_runs: int) -> None:
+def test_too_few_runs_choose_and_are_shown(num_runs):
     few = {label: curves(result.regret[:num_runs, 0].tolist()) for label, result in POINTS.items()}
     agents, runs = one_per_agent(few, NAMES)
     assert len(runs) == num_runs
@@ -60,6 +58,6 @@ def test_too_few_runs_choose_and_are_shown(num_runs: int) -> None:
     assert agents["A*"].best == min(("A (x=1)", "A (x=2)"), key=finals.__getitem__)
 
 
-def test_two_agents_that_would_be_called_the_same_are_refused() -> None:
+def test_two_agents_that_would_be_called_the_same_are_refused():
     with pytest.raises(ValueError, match=r"two agents are called 'A\*': rename one of them"):
         one_per_agent({**POINTS, "A*": POINTS["B"]}, {**NAMES, "A*": "A*"})

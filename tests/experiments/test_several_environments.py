@@ -1,7 +1,5 @@
 """Experiments with several environments, and grids that are cut into tasks."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -56,7 +54,7 @@ def experiment(**changed: Any) -> Any:
     return experiment_of({**given, **({} if "environment" in changed else {"environments": TWO}), **changed})
 
 
-def test_every_agent_meets_every_environment_and_is_tuned_for_each() -> None:
+def test_every_agent_meets_every_environment_and_is_tuned_for_each():
     study = prepare(experiment())
     worlds, groups = study.environments, study.groups
     assert list(worlds) == list(TWO)
@@ -73,7 +71,7 @@ def test_every_agent_meets_every_environment_and_is_tuned_for_each() -> None:
     assert tuned[0] != tuned[1]
 
 
-def test_a_grid_is_cut_into_tasks_without_a_trace_in_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grid_is_cut_into_tasks_without_a_trace_in_its_numbers(monkeypatch):
     monkeypatch.setattr(tasks, "RUNS_OF_A_TASK", 2 * NUM_RUNS)  # two points
     grid: dict[str, Any] = dict(algorithm="opt_wlsvi", rate=[0.8, 0.9, 1.0], radius=0.4)
     mine = experiment(environment=TWO["a jump"], agents={"W": grid})
@@ -137,18 +135,18 @@ def test_the_command_keeps_environments_apart(tmp_path, capsys, monkeypatch):
         ),
     ],
 )
-def test_mistakes_name_the_environment(changed: dict[str, Any], said: str) -> None:
+def test_mistakes_name_the_environment(changed, said):
     with pytest.raises(ValueError, match=f"^{said}"):
         prepare(experiment(**changed))
 
 
-def test_an_experiment_needs_an_environment() -> None:
+def test_an_experiment_needs_an_environment():
     given = dict(name="none", summary="None", episodes=3, runs=1, agents=AGENTS)
     with pytest.raises(ValueError, match=r"^environment is missing: an experiment needs it"):
         experiment_of(given)
 
 
-def test_diagnostics_of_a_grid_are_split_with_its_other_curves() -> None:
+def test_diagnostics_of_a_grid_are_split_with_its_other_curves():
     curves = np.arange(2.0 * 3 * 5).reshape(2, 3, 5)
     result = dw.Result(curves, curves, curves, np.ones(5), None, {"seconds": 4.0}, {"epochs": -curves})
     for own, expected in zip(split_grid(result, 2), curves, strict=True):

@@ -1,7 +1,5 @@
 """Files are whole or not there, and the table holds the result's numbers."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os
@@ -38,7 +36,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers(tmp_path: Path) -> None:
+def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers(tmp_path):
     path = tmp_path / "results.parquet"
     path.write_bytes(parquet_bytes(results_table(RESULTS)))
     table = pq.read_table(path)
@@ -60,16 +58,16 @@ def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers
             np.testing.assert_array_equal(rows[name].to_numpy().reshape(2, 5), values)
 
 
-def test_same_results_give_the_same_bytes() -> None:
+def test_same_results_give_the_same_bytes():
     assert parquet_bytes(TABLE) == parquet_bytes(results_table(RESULTS))
 
 
-def test_words_are_stored_once_each() -> None:
+def test_words_are_stored_once_each():
     column = results_table(RESULTS)["environment"].chunk(0)
     assert column.dictionary.to_pylist() == ["here"]
 
 
-def test_results_of_a_grid_are_refused() -> None:
+def test_results_of_a_grid_are_refused():
     result = RESULTS["here", "first"]
     grid = type(result)(
         result.returns[None],
@@ -85,7 +83,7 @@ def test_results_of_a_grid_are_refused() -> None:
         results_table({("here", "grid"): grid})
 
 
-def test_files_are_replaced_together(tmp_path: Path) -> None:
+def test_files_are_replaced_together(tmp_path):
     for text in (b"old", b"new"):
         paths = files.write_files(tmp_path, dict.fromkeys("ab", text))
         assert paths == [tmp_path / "a", tmp_path / "b"]
@@ -110,7 +108,7 @@ def test_a_failure_while_writing_leaves_the_folder_as_it_was(tmp_path, failure, 
     assert [(tmp_path / name).read_bytes() for name in "ab"] == [b"old", b"old"]
 
 
-def test_a_failure_between_the_files_leaves_no_seal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_between_the_files_leaves_no_seal(tmp_path, monkeypatch):
     files.write_files(tmp_path, dict.fromkeys("abc", b"old"))
     replace = os.replace
 
@@ -135,19 +133,19 @@ def test_data_reach_the_disk_before_they_get_their_name(tmp_path, monkeypatch):
     assert done == ["fsync", "fsync", "replace", "replace"]
 
 
-def test_numbers_that_json_does_not_know_are_refused() -> None:
+def test_numbers_that_json_does_not_know_are_refused():
     with pytest.raises(ValueError, match="not JSON compliant"):
         files.json_bytes({"regret": float("nan")})
 
 
-def test_folder_is_made_with_its_parents_and_stays_when_used(tmp_path: Path) -> None:
+def test_folder_is_made_with_its_parents_and_stays_when_used(tmp_path):
     with files.output_folder(tmp_path / "a" / "b", ["x"]) as folder:
         assert names(folder) == []
         (folder / "x").touch()
     assert names(folder) == ["x"]
 
 
-def test_folder_made_in_vain_is_removed_and_others_are_not(tmp_path: Path) -> None:
+def test_folder_made_in_vain_is_removed_and_others_are_not(tmp_path):
     (tmp_path / "old").mkdir()
     with pytest.raises(KeyboardInterrupt), files.output_folder(tmp_path / "old" / "a" / "b", ["x"]):
         raise KeyboardInterrupt
@@ -157,7 +155,7 @@ def test_folder_made_in_vain_is_removed_and_others_are_not(tmp_path: Path) -> No
     assert names(tmp_path) == ["old"]
 
 
-def test_folder_that_cannot_take_the_files_is_an_error_on_entry(tmp_path: Path) -> None:
+def test_folder_that_cannot_take_the_files_is_an_error_on_entry(tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "folder" / "x").mkdir(parents=True)
     for path in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / "folder"):
@@ -175,7 +173,7 @@ def finished(folder: Path, results: dict = RESULTS) -> Path:
     return folder
 
 
-def test_results_are_read_back_as_a_data_frame(tmp_path: Path) -> None:
+def test_results_are_read_back_as_a_data_frame(tmp_path):
     frame = dw.load_results(finished(tmp_path))
     assert list(frame.columns) == COLUMNS
     rates = frame.groupby("agent", observed=True).rate.agg(["min", "max"])
@@ -186,7 +184,7 @@ def test_results_are_read_back_as_a_data_frame(tmp_path: Path) -> None:
     assert some.equals(pq.read_table(tmp_path / "results.parquet", columns=["run", "regret"]))
 
 
-def test_results_of_the_first_format_had_no_seal(tmp_path: Path) -> None:
+def test_results_of_the_first_format_had_no_seal(tmp_path):
     files.write_files(finished(tmp_path), {"manifest.json": files.json_bytes({"format": 1})})
     assert len(dw.load_results(tmp_path)) == len(TABLE)
 
@@ -214,21 +212,21 @@ def test_results_that_cannot_be_read_are_named(tmp_path, name, content, said):
 
 
 @pytest.mark.parametrize("content", [b"PAR1", b"PAR1" * 9])
-def test_damage_is_found_without_a_seal_too(tmp_path: Path, content: bytes) -> None:
+def test_damage_is_found_without_a_seal_too(tmp_path, content):
     files.write_files(tmp_path, {"manifest.json": files.json_bytes({"format": 1})})
     (tmp_path / "results.parquet").write_bytes(content)
     with pytest.raises(ValueError, match=r"results\.parquet (is damaged|cannot be read): "):
         dw.load_results(tmp_path)
 
 
-def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_column_that_is_not_there_is_named(tmp_path):
     manifest = read_manifest(finished(tmp_path))
     with pytest.raises(ValueError, match=r"results\.parquet is damaged: its column 'wealth' is missing"):
         read_table(tmp_path, manifest, columns=["run", "wealth"])
 
 
 @pytest.mark.parametrize("name", ["results.parquet", "manifest.json"])
-def test_one_flipped_bit_never_gives_other_numbers(tmp_path: Path, name: str) -> None:
+def test_one_flipped_bit_never_gives_other_numbers(tmp_path, name):
     expected = dw.load_results(finished(tmp_path))
     whole = (tmp_path / name).read_bytes()
     refused = 0
@@ -244,7 +242,7 @@ def test_one_flipped_bit_never_gives_other_numbers(tmp_path: Path, name: str) ->
     assert refused == 50
 
 
-def test_diagnostics_are_columns_with_holes_for_agents_without_them(tmp_path: Path) -> None:
+def test_diagnostics_are_columns_with_holes_for_agents_without_them(tmp_path):
     (first, *others) = RESULTS
     own = np.arange(10.0).reshape(2, 5)
     results = {**RESULTS, first: dataclasses.replace(RESULTS[first], diagnostics={"epochs": own})}
@@ -262,13 +260,13 @@ def test_diagnostics_are_columns_with_holes_for_agents_without_them(tmp_path: Pa
         ({"epochs": np.zeros(5)}, r"results must have shape \[runs, points\], got \(5,\) of 'first'"),
     ],
 )
-def test_diagnostics_that_fit_no_column_are_refused(diagnostics: dict, said: str) -> None:
+def test_diagnostics_that_fit_no_column_are_refused(diagnostics, said):
     own = dataclasses.replace(RESULTS["here", "first"], diagnostics=diagnostics)
     with pytest.raises(ValueError, match=said):
         results_table({("here", "first"): own})
 
 
-def test_leftovers_are_removed_unless_their_writer_lives_or_is_elsewhere(tmp_path: Path) -> None:
+def test_leftovers_are_removed_unless_their_writer_lives_or_is_elsewhere(tmp_path):
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         pass
     here = platform.node().replace(".", "-")

@@ -1,7 +1,5 @@
 """An agent with diagnostics, for tests of how they are recorded."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tasks that play on only when a test lets them, so that no test has to guess how long things take."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """A simulation that was killed goes on from its file, to the same bits; a file that is no good is named."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

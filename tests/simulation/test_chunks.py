@@ -2,8 +2,6 @@
 # Bad arguments are the point of some tests here.
 # pyright: reportArgumentType=false
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -44,7 +42,7 @@ def as_bytes(chunk: Chunk) -> tuple[Any, ...]:
 @pytest.mark.parametrize(
     ("record_every", "ends"), [(1, [16, 32, 40]), (6, [12, 30, 40]), (25, [25, 40]), (64, [40])]
 )
-def test_chunks_of_a_simulation_are_its_curves(record_every: int, ends: list[int]) -> None:
+def test_chunks_of_a_simulation_are_its_curves(record_every, ends):
     chunks: list[Chunk] = []
     options = dict(SIZES, record_every=record_every)
     result = dw.simulate(diagnosing(), make(), **options, first_run=3, on_chunk=chunks.append)
@@ -54,7 +52,7 @@ def test_chunks_of_a_simulation_are_its_curves(record_every: int, ends: list[int
     assert_are_the_curves_of(result, chunks)
 
 
-def test_chunks_of_a_grid_have_its_axes() -> None:
+def test_chunks_of_a_grid_have_its_axes():
     chunks: list[Chunk] = []
     grid = dw.algorithms.opt_wlsvi(SPEC, rate=[[0.9], [1.0]], radius=[0.1, 0.2, 0.3])
     result = dw.simulate(grid, make(), **SIZES, on_chunk=chunks.append)
@@ -62,7 +60,7 @@ def test_chunks_of_a_grid_have_its_axes() -> None:
     assert_are_the_curves_of(result, chunks)
 
 
-def test_what_a_listener_raises_ends_the_simulation() -> None:
+def test_what_a_listener_raises_ends_the_simulation():
     chunks: list[Chunk] = []
 
     def prune(chunk: Chunk) -> None:
@@ -86,7 +84,7 @@ class Elsewhere:
             run_task(task, folder, lambda now, number=number: report(number, now.done, now.task.num_episodes))
 
 
-def test_the_same_chunks_are_heard_from_an_engine_and_from_checkpoints(tmp_path, monkeypatch) -> None:
+def test_the_same_chunks_are_heard_from_an_engine_and_from_checkpoints(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "_SECONDS_BETWEEN", 0.0)
     monkeypatch.setattr(checkpoints, "_TIME_SHARE", 1e9)  # a checkpoint after every part
     here: list[Chunk] = []
@@ -113,7 +111,7 @@ def test_the_same_chunks_are_heard_from_an_engine_and_from_checkpoints(tmp_path,
     assert_are_the_curves_of(result, again)
 
 
-def test_a_listener_that_stops_a_run_hears_all_of_it_when_it_goes_on(tmp_path) -> None:
+def test_a_listener_that_stops_a_run_hears_all_of_it_when_it_goes_on(tmp_path):
     def stop(number: int, chunk: Chunk) -> None:
         raise KeyError("enough")
 

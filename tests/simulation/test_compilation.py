@@ -1,7 +1,5 @@
 """Compiled programs that outlive their process."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

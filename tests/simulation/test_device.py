@@ -1,7 +1,5 @@
 """The device is asked for by kind; what was computed on one kind is never taken for that of another."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

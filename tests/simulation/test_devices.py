@@ -1,7 +1,5 @@
 """Runs over several devices: the same bytes as on one, from programs that cannot wait for ever."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -33,7 +31,7 @@ def split(platform: str, num_devices: int, num_runs: int) -> Split:
 
 
 @pytest.mark.parametrize("platform", ["cpu", "gpu"])
-def test_every_run_is_played_and_no_device_has_only_runs_too_many(platform: str) -> None:
+def test_every_run_is_played_and_no_device_has_only_runs_too_many(platform):
     for num_devices in range(1, 9):
         for num_runs in range(1, 140):
             found = split(platform, num_devices, num_runs)
@@ -43,19 +41,17 @@ def test_every_run_is_played_and_no_device_has_only_runs_too_many(platform: str)
             assert len(np.unique(shares[:, 0])) == len(found.devices) <= num_devices
 
 
-def test_on_cpus_the_runs_played_at_once_do_not_depend_on_the_number_of_devices() -> None:
+def test_on_cpus_the_runs_played_at_once_do_not_depend_on_the_number_of_devices():
     for num_runs in (1, 16, 17, 50, 64, 1000):
         assert len({split("cpu", num_devices, num_runs).size for num_devices in range(1, 70)}) == 1
 
 
-def test_all_gpus_have_runs_and_each_plays_its_own_at_once() -> None:
+def test_all_gpus_have_runs_and_each_plays_its_own_at_once():
     found = split("gpu", 4, 8192)
     assert (len(found.devices), found.num_blocks, found.size) == (4, 1, 2048)
 
 
-def test_runs_over_several_devices_are_those_of_one_bit_for_bit_also_from_its_checkpoint(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_runs_over_several_devices_are_those_of_one_bit_for_bit_also_from_its_checkpoint(monkeypatch):
     monkeypatch.setattr(devices, "_BLOCK_RUNS", 2)  # 3 runs are 2 blocks, with a run too many
     sizes: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, chunk_size=16)
     task = Task(bandit_agent("d_lin_ucb"), make_bandit(), **sizes)
@@ -83,7 +79,7 @@ def _assert_same(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) ->
         assert first[name].tobytes() == second[name].tobytes(), name
 
 
-def test_a_program_that_calls_routines_which_wait_for_threads_runs_on_one_cpu() -> None:
+def test_a_program_that_calls_routines_which_wait_for_threads_runs_on_one_cpu():
     environment = dw.environments.random_linear_mdp(
         num_states=18, num_actions=1, dim=17, horizon=1, drift=dw.drift.Constant()
     )
@@ -92,7 +88,7 @@ def test_a_program_that_calls_routines_which_wait_for_threads_runs_on_one_cpu() 
     assert (len(found.devices), found.num_blocks, found.size) == (1, 4, 16)
 
 
-def test_a_number_of_cpus_that_jax_was_told_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_number_of_cpus_that_jax_was_told_is_left_alone(monkeypatch):
     before, changes = jax.local_device_count("cpu"), []
     prepare_jax(before + 1)  # JAX has begun
     assert jax.local_device_count("cpu") == before
@@ -118,7 +114,7 @@ def test_a_device_is_woken_once_and_one_that_has_no_memory_says_nothing(monkeypa
     assert woken == [device]
 
 
-def test_a_program_that_was_compiled_ahead_is_the_one_that_plays(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_program_that_was_compiled_ahead_is_the_one_that_plays(caplog):
     task = Task(bandit_agent("d_lin_ucb"), make_bandit(), num_episodes=2, num_runs=13, chunk_size=2)
     ahead = compile_ahead(task, split_runs(task))
     assert ahead is not None
@@ -155,7 +151,7 @@ print(len(split_runs(task).devices), file=sys.stderr)
 
 
 @pytest.mark.slow
-def test_the_number_of_devices_changes_no_byte_of_optimised_programs_and_none_hangs() -> None:
+def test_the_number_of_devices_changes_no_byte_of_optimised_programs_and_none_hangs():
     root = Path(__file__).parents[2]
     environ = {key: value for key, value in os.environ.items() if key != "JAX_NUM_CPU_DEVICES"}
     environ["PYTHONPATH"] = os.pathsep.join([str(root / "src"), str(root)])
@@ -180,6 +176,6 @@ def test_the_number_of_devices_changes_no_byte_of_optimised_programs_and_none_ha
     ("platform", "capability", "has"),
     [("gpu", "9.0", True), ("gpu", "12.0", True), ("gpu", "7.0", False), ("gpu", "gfx90a", False)],
 )
-def test_parts_of_float32_are_multiplied_by_gpus_that_can(platform: str, capability: str, has: bool) -> None:
+def test_parts_of_float32_are_multiplied_by_gpus_that_can(platform, capability, has):
     assert devices.has_tf32(SimpleNamespace(platform=platform, compute_capability=capability)) == has
     assert not devices.has_tf32(jax.devices("cpu")[0])

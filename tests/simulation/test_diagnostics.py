@@ -1,7 +1,5 @@
 """Diagnostics of agents: recorded with the regret, kept, counted and shown."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

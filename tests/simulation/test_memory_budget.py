@@ -1,18 +1,15 @@
 """Simulations that do not fit into memory: one sentence, before anything is allocated."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import jax
 import pytest
 
 import driftwise as dw
 from driftwise.__main__ import main
-from driftwise.base import ArgumentError, Forgetting
+from driftwise.base import ArgumentError
 from driftwise.parts import (
     DirectionalForgetting,
     ExponentialWeights,
@@ -59,14 +56,14 @@ length = 1000000000
 """
 
 
-def test_a_task_takes_at_least_its_states_and_its_world() -> None:
+def test_a_task_takes_at_least_its_states_and_its_world():
     simulation = Simulation(TASK)
     simulation._begin()
     there = jax.tree.leaves((simulation._state, simulation._world))
     assert estimate_bytes(TASK, measure_footprint(TASK)) > sum(leaf.nbytes for leaf in there)
 
 
-def test_the_compiler_is_asked_where_much_of_the_memory_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_compiler_is_asked_where_much_of_the_memory_is_needed(monkeypatch):
     task = replace(TASK, agent=agent("uniform"))
     shapes = estimate_bytes(task, measure_footprint(task))
     monkeypatch.setattr(memory_budget, "free_memory", lambda: 2 * shapes)
@@ -75,9 +72,7 @@ def test_the_compiler_is_asked_where_much_of_the_memory_is_needed(monkeypatch: p
 
 @pytest.mark.slow
 @pytest.mark.parametrize("forgetting", FORGETTINGS, ids=str)
-def test_the_compiler_adds_no_more_than_a_block_of_runs_takes(
-    forgetting: Forgetting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_compiler_adds_no_more_than_a_block_of_runs_takes(forgetting, monkeypatch):
     learner = dw.algorithms.least_squares(SPEC, forgetting=forgetting, exploration=Ucb(1.0))
     task, split = (
         replace(TASK, agent=learner, num_runs=8 * _BLOCK_RUNS),
@@ -92,7 +87,7 @@ def test_the_compiler_adds_no_more_than_a_block_of_runs_takes(
     assert kept + _BLOCK_RUNS * shapes.plan <= found <= most
 
 
-def test_a_refusal_names_the_runs_the_bytes_of_one_and_how_many_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_names_the_runs_the_bytes_of_one_and_how_many_fit(monkeypatch):
     task, free = replace(TASK, num_runs=1000), 1 << 20
     monkeypatch.setattr(memory_budget, "free_memory", lambda: free)
     with pytest.raises(ArgumentError) as refused:
@@ -111,7 +106,7 @@ def test_a_refusal_names_the_runs_the_bytes_of_one_and_how_many_fit(monkeypatch:
         require_task_memory([replace(TASK, precision="float32", record_every=40, agent=LONG)])
 
 
-def test_a_task_may_take_what_its_accelerator_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_may_take_what_its_accelerator_has_left(monkeypatch):
     class Accelerator:
         def memory_stats(self) -> dict[str, int]:
             return {"bytes_limit": 1000, "bytes_in_use": 300}
@@ -120,7 +115,7 @@ def test_a_task_may_take_what_its_accelerator_has_left(monkeypatch: pytest.Monke
     assert memory_budget._free(TASK) == 700
 
 
-def test_diagnostics_are_curves_too() -> None:
+def test_diagnostics_are_curves_too():
     environment, learner = make_bandit(), agent("adaptive_lin_ucb")
     task = Task(learner, environment, num_episodes=20, record_every=10)
     diagnostics = learner.diagnostics(learner.init(environment.to_arrays().example))
@@ -128,7 +123,7 @@ def test_diagnostics_are_curves_too() -> None:
     assert measure_footprint(task).curves == 2 * 8 * (3 + len(diagnostics))
 
 
-def test_workers_need_the_room_of_all_that_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_need_the_room_of_all_that_run_at_once(monkeypatch):
     monkeypatch.setattr(memory_budget, "free_memory", lambda: 100)
     monkeypatch.setattr(memory_budget, "estimate_bytes", lambda task, shapes: 60)
     require_task_memory([TASK] * 3)
@@ -140,14 +135,12 @@ def test_workers_need_the_room_of_all_that_run_at_once(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("sizes", [dict(num_runs=2**32 - 1), dict(num_episodes=2**32 - 1)])
-def test_curves_that_never_fit_are_refused_before_anything_runs(sizes: dict[str, Any]) -> None:
+def test_curves_that_never_fit_are_refused_before_anything_runs(sizes):
     with pytest.raises(ArgumentError, match="curves must fit into"):
         dw.simulate(TASK.agent, ENVIRONMENT, **{"num_episodes": 1000, "num_runs": 100, **sizes})
 
 
-def test_validate_and_run_refuse_a_window_that_never_fits(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_validate_and_run_refuse_a_window_that_never_fits(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.toml").write_text(FILE)
     for command in ("validate", "run"):
@@ -163,7 +156,7 @@ def test_validate_and_run_refuse_a_window_that_never_fits(
     assert names(tmp_path) == ["mine.toml"]
 
 
-def test_a_program_that_runs_out_of_memory_says_so_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_runs_out_of_memory_says_so_in_one_sentence(monkeypatch):
     def fail(*_: object) -> None:
         raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes.\nat line 3")
 
@@ -174,7 +167,7 @@ def test_a_program_that_runs_out_of_memory_says_so_in_one_sentence(monkeypatch: 
     assert str(told.value) == f"Out of memory allocating 8 bytes for {sizes}: lower one of these"
 
 
-def test_other_failures_of_a_program_are_not_taken_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_failures_of_a_program_are_not_taken_for_memory(monkeypatch):
     def fail(*_: object) -> None:
         raise jax.errors.JaxRuntimeError("INTERNAL: something else")
 

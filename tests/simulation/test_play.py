@@ -2,8 +2,6 @@
 # Bad arguments are the point of some tests here.
 # pyright: reportArgumentType=false
 
-from __future__ import annotations
-
 import copy
 import re
 

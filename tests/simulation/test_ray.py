@@ -1,7 +1,5 @@
 """A Ray cluster that cannot be had is named in one sentence; one of its own is private and leaves nothing."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """On a Ray cluster of several nodes tasks give the same bytes, also when a node is lost on the way."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """A simulation can be stopped after any chunk and taken up again as if nothing had happened."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

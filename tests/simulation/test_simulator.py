@@ -1,7 +1,5 @@
 """The simulator: numbers that depend on their address alone, and nothing compiled twice."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

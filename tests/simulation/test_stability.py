@@ -1,7 +1,5 @@
 """Very long runs: no overflow, no NaN, and matrices that stay positive definite."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tasks give the same bytes in one process and in several, whole or interrupted."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

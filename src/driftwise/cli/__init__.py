@@ -1,7 +1,5 @@
 """The command line; before anything else is loaded it looks whether all packages are there."""
 
-from __future__ import annotations
-
 import gc
 import sys
 from collections.abc import Sequence

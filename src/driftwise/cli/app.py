@@ -1,7 +1,5 @@
 """The parser that commands are added to, its errors, and the options that several commands have."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys
@@ -15,13 +13,13 @@ from driftwise import __version__
 from driftwise.base.plugins import load_plugins
 from driftwise.base.validation import ArgumentError, require_count, require_number
 
-_EXAMPLES = """\b
-Examples:
-  driftwise run quickstart
-  driftwise report results/quickstart
-  driftwise run --help"""
-
 app = typer.Typer(rich_markup_mode=None)
+
+
+def command(*examples: str) -> Callable[[Any], Any]:
+    """Add a function as the command that its examples begin with; `--help` shows them."""
+    lines = ["\b", "Examples:", *(f"  driftwise {example}" for example in examples)]
+    return app.command(examples[0].split()[0], epilog="\n".join(lines))
 
 
 class InputError(Exception):
@@ -40,12 +38,10 @@ def check_options(require: Callable[..., Any], *values: Any, **options: Any) -> 
     """Return the value of a call whose keywords are options of the same names, which errors then name."""
     try:
         return require(*values, **options)
-    except ArgumentError as error:
-        if error.argument not in options:
-            raise InputError(str(error)) from None
-        option = f"--{error.argument.replace('_', '-')}"
-        raise InputError(str(ArgumentError(option, error.expected, error.value, error.got))) from None
     except ValueError as error:
+        if isinstance(error, ArgumentError) and error.argument in options:
+            option = f"--{error.argument.replace('_', '-')}"
+            error = ArgumentError(option, error.expected, error.value, error.got)
         raise InputError(str(error)) from None
 
 
@@ -63,10 +59,9 @@ def int_option(name: str, text: str, *, at_least: int = 1, bits: int = 32, defau
     """Return an option of one integer, checked as the library checks it."""
 
     def parse(word: str) -> int:
-        try:
-            value: Any = int(word)
-        except ValueError:
-            value = word
+        value: Any = word
+        with contextlib.suppress(ValueError):
+            value = int(word)
         return check(require_count, name, value, at_least=at_least, bits=bits)
 
     return typer.Option(default, name, metavar="N", parser=parse, help=text)
@@ -114,18 +109,17 @@ def complete_experiments() -> list[str]:
 
 
 FOLDER_OR_CURVES = "A folder written by 'driftwise run', or a CSV or Parquet file of curves."
-_FROM_EXPERIMENT = "  [default: the experiment's]"
+_DEFAULT = "  [default: the experiment's]"
 _EXPERIMENT = "An experiment: a TOML file, or a name from 'driftwise list'."
-_SEED = f"Seed: the same seed gives the same numbers.{_FROM_EXPERIMENT}"
 _ENGINE = (
     "Where to run: processes (this machine) or ray (a Ray cluster, of the address in RAY_ADDRESS, else a "
     "running one, else a new one here)."
 )
 
 FILE_OR_NAME = argument("FILE|NAME", _EXPERIMENT, complete_experiments)
-EPISODES = int_option("--episodes", f"Episodes in a run.{_FROM_EXPERIMENT}")
-RUNS = int_option("--runs", f"Runs of each agent.{_FROM_EXPERIMENT}")
-SEED = int_option("--seed", _SEED, at_least=0, bits=64)
+EPISODES = int_option("--episodes", f"Episodes in a run.{_DEFAULT}")
+RUNS = int_option("--runs", f"Runs of each agent.{_DEFAULT}")
+SEED = int_option("--seed", f"Seed: the same seed gives the same numbers.{_DEFAULT}", at_least=0, bits=64)
 JSON = flag("--json", "Print JSON instead of text.")
 ENGINE = option("ENGINE", _ENGINE, default="processes")
 
@@ -136,7 +130,10 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog=_EXAMPLES)
+@app.callback(
+    epilog="\b\nExamples:\n  driftwise run quickstart\n  driftwise report results/quickstart\n"
+    "  driftwise run --help"
+)
 def _driftwise(
     version: bool = typer.Option(
         False, "--version", callback=_print_version, is_eager=True, help="Show the version and exit."

@@ -1,57 +1,39 @@
 """`driftwise audit`."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import (
-    EPISODES,
-    JSON,
-    SEED,
-    InputError,
-    app,
-    argument,
-    check,
-    complete_experiments,
-    float_option,
-    int_option,
-    option,
-)
+from driftwise.cli import app
+from driftwise.cli.app import InputError, check
 from driftwise.cli.output import json_text, open_page, print_table
-
-if TYPE_CHECKING:
-    from driftwise.analysis.audit import Audit
-
-_EXAMPLES = """\b
-Examples:
-  driftwise audit
-  driftwise audit quickstart --episodes 500 --agent OPT-WLSVI --beta-scale 1
-  driftwise audit mine.toml --runs 20 --out results/audit"""
 
 _BUILT_IN = "An experiment.  [default: small MDPs and bandits: stationary, abrupt, gradual]"
 _MIN_EPISODES = 3  # that the drift of the built-in environments needs
 
 
-@app.command("audit", epilog=_EXAMPLES)
+@app.command(
+    "audit",
+    "audit quickstart --episodes 500 --agent OPT-WLSVI --beta-scale 1",
+    "audit mine.toml --runs 20 --out results/audit",
+)
 def _audit(
-    file_or_name: str | None = argument("FILE|NAME", _BUILT_IN, complete_experiments, default=None),
-    episodes: int | None = EPISODES,
-    runs: int = int_option("--runs", "Runs of each agent.", default=1),
-    stride: int | None = int_option("--stride", "Check every N-th episode.  [default: about 200 of all]"),
-    seed: int | None = SEED,
-    agent: str | None = option("LABEL", "Audit only this agent.  [default: all]"),
-    beta_scale: float | None = float_option(
+    file_or_name: str | None = app.argument("FILE|NAME", _BUILT_IN, app.complete_experiments, default=None),
+    episodes: int | None = app.EPISODES,
+    runs: int = app.int_option("--runs", "Runs of each agent.", default=1),
+    stride: int | None = app.int_option("--stride", "Check every N-th episode.  [default: about 200 of all]"),
+    seed: int | None = app.SEED,
+    agent: str | None = app.option("LABEL", "Audit only this agent.  [default: all]"),
+    beta_scale: float | None = app.float_option(
         "--beta-scale",
         "Explore with C times theory's radius for the true σ and S.  [default: the agents' own]",
         metavar="C",
         at_least=0,
     ),
-    out: str | None = option("DIR", "Folder for audit.json and audit.html."),
-    as_json: bool = JSON,
+    out: str | None = app.option("DIR", "Folder for audit.json and audit.html."),
+    as_json: bool = app.JSON,
 ) -> None:
     """Check statements about an agent and its theory on recorded runs.
 
@@ -65,14 +47,13 @@ def _audit(
     from driftwise.experiments.study import find_study
 
     sizes = dict(num_episodes=episodes, num_runs=runs, seed=seed)
-    if file_or_name is None:
-        if episodes is not None and episodes < _MIN_EPISODES:
-            raise InputError(
-                f"--episodes must be at least {_MIN_EPISODES} without a FILE|NAME, got {episodes}"
-            )
-        studies = [check(prepare, experiment, **sizes) for experiment in builtin_experiments()]
-    else:
+    if file_or_name is not None:
         studies = [check(find_study, file_or_name, **sizes)]
+    elif episodes is not None and episodes < _MIN_EPISODES:
+        least = f"--episodes must be at least {_MIN_EPISODES} without a FILE|NAME"
+        raise InputError(f"{least}, got {episodes}")
+    else:
+        studies = [check(prepare, experiment, **sizes) for experiment in builtin_experiments()]
     if agent is not None:
         labels = dict.fromkeys(label for study in studies for label in study.experiment.agents)
         check(require_choice, "--agent", agent, list(labels))
@@ -92,7 +73,7 @@ def _audit(
         raise typer.Exit(1)
 
 
-def _print_audit(audit: Audit) -> None:
+def _print_audit(audit: Any) -> None:
     from driftwise.analysis.audit import findings_table, grouped, worst_of
     from driftwise.analysis.statistics.formatting import format_count
 
@@ -100,20 +81,15 @@ def _print_audit(audit: Audit) -> None:
     for group, findings in grouped(audit.findings).items():
         print(f"\n{group}:")
         print_table(findings_table(worst_of(findings), "audit").without("about"))
-    for finding in audit.violated:
-        allowed = f"at most {finding.allowed:g} of all runs may" if finding.allowed else "none may"
-        print(
-            f"violated: {finding.statement} by {finding.agent} in {finding.environment}: "
-            f"{finding.violations:,} of {finding.checked:,}, in {finding.failing_runs} of "
-            f"{format_count(finding.runs, 'run')} ({allowed})"
-        )
-    for finding in audit.findings:
+    for finding in [*audit.violated, *(own for own in audit.findings if own.verdict == "not promised")]:
+        failed = f"{finding.violations:,} of {finding.checked:,}"
+        place = f"{finding.statement} by {finding.agent} in {finding.environment}: {failed}"
         if finding.verdict == "not promised":
-            print(
-                f"not promised: {finding.statement} by {finding.agent} in {finding.environment}: "
-                f"{finding.violations:,} of {finding.checked:,} fail; "
-                f"its radius is {finding.radius_share:.2g} × theory's"
-            )
+            print(f"not promised: {place} fail; its radius is {finding.radius_share:.2g} × theory's")
+        else:
+            runs = f"in {finding.failing_runs} of {format_count(finding.runs, 'run')}"
+            allowed = f"at most {finding.allowed:g} of all runs may" if finding.allowed else "none may"
+            print(f"violated: {place}, {runs} ({allowed})")
     for skipped in audit.skipped:
         if not skipped.statement:
             print(f"skipped: {skipped.agent} in {skipped.environment}: {skipped.why}")

@@ -1,7 +1,5 @@
 """`driftwise bench`."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,8 @@ import typer
 
 from driftwise.base.resources import num_cores
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import ENGINE, JSON, InputError, app, check, int_option, option, split_words
+from driftwise.cli import app
+from driftwise.cli.app import InputError, check, split_words
 from driftwise.cli.output import as_out_errors, json_text, page_files, print_table, progress_bar, write_page
 from driftwise.cli.run import engine_errors, make_engine
 from driftwise.cli.stopping import hold_signals
@@ -18,27 +17,25 @@ from driftwise.cli.stopping import hold_signals
 _ALL = "all"  # of --agents
 _CLAIM = "suite.json"  # of a folder: the sizes of its suite
 
-_EXAMPLES = """\b
-Examples:
-  driftwise bench
-  driftwise bench --with gradual --agents adaptive_lin_ucb --out results/bench
-  driftwise bench --import mylab --agents mine
-  driftwise bench --suite full --engine ray --out results/full"""
 
-
-@app.command("bench", epilog=_EXAMPLES)
+@app.command(
+    "bench",
+    "bench --with gradual --agents adaptive_lin_ucb --out results/bench",
+    "bench --import mylab --agents mine",
+    "bench --suite full --engine ray --out results/full",
+)
 def _bench(
-    suite: str = option("SIZE", "The sizes: small or full.", default="small"),
-    agents: str | None = option(
+    suite: str = app.option("SIZE", "The sizes: small or full.", default="small"),
+    agents: str | None = app.option(
         "A,B", "Policies, or all of ours.  [default: four of a kind, and those of --import]"
     ),
-    having: str | None = option("A,B", "Only scenarios whose name has all of these.", "--with"),
-    workers: int | None = int_option("--workers", "Processes.  [default: one for each core]"),
-    engine: str = ENGINE,
-    out: str = option(
+    having: str | None = app.option("A,B", "Only scenarios whose name has all of these.", "--with"),
+    workers: int | None = app.int_option("--workers", "Processes.  [default: one for each core]"),
+    engine: str = app.ENGINE,
+    out: str = app.option(
         "DIR", "A folder for bench.json, bench.html and what was played.", default="results/bench"
     ),
-    as_json: bool = JSON,
+    as_json: bool = app.JSON,
 ) -> None:
     """Play policies in scenarios of bandits and MDPs, and judge them.
 
@@ -50,26 +47,21 @@ def _bench(
     from driftwise.analysis.bench.bench_page import bench_lead, bench_page, bench_tables
     from driftwise.analysis.bench.verdicts import bench_of, run_scores
     from driftwise.base.files import lock_folder, output_folder
+    from driftwise.scenarios import scenario as scenarios
     from driftwise.scenarios.contestants import POLICY_SETS
     from driftwise.scenarios.playing import ScenarioTask
-    from driftwise.scenarios.scenario import SUITES
-    from driftwise.scenarios.scenario import suite as scenarios_of
     from driftwise.simulation.running import run_tasks
 
-    check(require_choice, "--suite", suite, list(SUITES))
-    sets = POLICY_SETS.values()
-    known = [*dict.fromkeys(name for own in sets for name in own.contestants)]
-    defaults = [name for name in known if any(name in own.policies for own in sets)]
+    check(require_choice, "--suite", suite, list(scenarios.SUITES))
+    known = [*dict.fromkeys(name for own in POLICY_SETS.values() for name in own.contestants)]
+    defaults = [name for name in known if any(name in own.policies for own in POLICY_SETS.values())]
     chosen = {None: defaults, _ALL: known}.get(agents) or [*dict.fromkeys(split_words(agents or ""))]
     for name in chosen:
         check(require_choice, "--agents", name, known)
     if not chosen:
         raise InputError(f"--agents must name at least one of {', '.join(known)}, got {agents!r}")
-    matching = {
-        name: scenario
-        for name, scenario in scenarios_of(suite).items()
-        if all(part in name for part in split_words(having or ""))
-    }
+    parts, every = split_words(having or ""), scenarios.suite(suite)
+    matching = {name: own for name, own in every.items() if all(part in name for part in parts)}
     players, names = {}, {}  # by kind
     for kind, own in POLICY_SETS.items():
         playable = own.policies if agents is None else own.contestants
@@ -81,11 +73,10 @@ def _bench(
     pairs = [(agent, name) for kind in names for name in names[kind] for agent in players[kind]]
     where = make_engine(engine, workers or num_cores() if engine == "processes" else workers)
     tasks = [check(ScenarioTask.of, agent, matching[name], run_scores) for agent, name in pairs]
-    with ExitStack() as stack:
-        with as_out_errors(out):
-            folder = stack.enter_context(output_folder(Path(out), (*page_files("bench"), _CLAIM)))
-            stack.enter_context(lock_folder(folder))
-            _claim(folder, {"suite": suite, **SUITES[suite]._asdict()})
+    with as_out_errors(out), ExitStack() as stack:
+        folder = stack.enter_context(output_folder(Path(out), (*page_files("bench"), _CLAIM)))
+        stack.enter_context(lock_folder(folder))
+        _claim(folder, {"suite": suite, **scenarios.SUITES[suite]._asdict()})
         with hold_signals(can_resume=lambda: True) as stop_if_asked, progress_bar("bench") as progress:
             finished: set[int] = set()
 
@@ -95,7 +86,7 @@ def _bench(
                     progress(len(finished), len(tasks))
 
             options: dict[str, Any] = dict(progress=report, poll=stop_if_asked, recompute=True)
-            with as_out_errors(out), engine_errors():
+            with engine_errors():
                 results = run_tasks(tasks, folder / "tasks", engine=where, **options)
         outcomes = dict(zip(pairs, results, strict=True))
         benches = [bench_of(kind, suite, players[kind], names[kind], outcomes) for kind in names]

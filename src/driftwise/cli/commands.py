@@ -4,8 +4,6 @@ Importing a module adds its commands, and this is the order of `--help`.
 """
 # ruff: isort: skip_file
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys
@@ -15,7 +13,7 @@ from typing import Any
 import typer
 
 from driftwise.base.validation import require_choice
-from driftwise.cli import run, report, compare, tune, audit, bench, replay, experiments, listing  # noqa: F401
+from driftwise.cli import run, report, tune, audit, bench, replay, listing  # noqa: F401
 from driftwise.cli.app import InputError, app, check
 from driftwise.cli.stopping import Stopped
 

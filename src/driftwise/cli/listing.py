@@ -1,17 +1,17 @@
-"""`driftwise list` and `driftwise show`."""
-
-from __future__ import annotations
+"""`driftwise list` and `driftwise show`; `driftwise init` and `driftwise validate`."""
 
 import dataclasses
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
 
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import InputError, app, argument, check, flag, option
+from driftwise.cli import app
+from driftwise.cli.app import InputError, check
 from driftwise.cli.output import output_width, print_table
-
-if TYPE_CHECKING:
-    from driftwise.analysis.table import Table
 
 _LEFT_OUT = ("exploration", "paper")  # columns that an overview leaves out
 _WIDE = 160  # columns, in which it has them
@@ -19,19 +19,7 @@ _KIND = (
     "Only these: experiments, algorithms, environments, scenarios, drifts, paths, arms, corruptions, "
     "forgettings, explorations or detectors."
 )
-_NAME = "Any name that 'driftwise list' shows."
 _LINE = 100  # letters in a line of an entry, at most
-
-_LIST_EXAMPLES = """\b
-Examples:
-  driftwise list
-  driftwise list algorithms --problem "linear MDP"
-  driftwise list environments --with bandit"""
-
-_SHOW_EXAMPLES = """\b
-Examples:
-  driftwise show opt_wlsvi
-  driftwise show Abrupt"""
 
 
 def _complete_kinds() -> list[str]:
@@ -46,14 +34,59 @@ def _complete_names() -> list[str]:
     return entry_names()
 
 
-@app.command("list", epilog=_LIST_EXAMPLES)
+@app.command("init", "init mine.toml")
+def _init(path: str = typer.Argument("experiment.toml", metavar="PATH", help="File to write.")) -> None:
+    """Write a commented experiment file to start from.
+
+    A file that exists is never overwritten.
+    """
+    from driftwise.experiments.experiment import write_starter
+
+    try:
+        write_starter(Path(path))
+    except OSError as error:
+        reason = "it is there already" if isinstance(error, FileExistsError) else error.strerror
+        raise InputError(f"PATH must be a new file that can be written, got {path!r}: {reason}") from None
+    print(path)
+
+
+@app.command("validate quickstart", "validate mine.toml")
+def _validate(file_or_name: str = app.FILE_OR_NAME) -> None:
+    """Check an experiment file and show its numbers.
+
+    It shows sizes, variation, and the parameters that agents get. It also checks that the run fits into
+    memory. Nothing is run.
+    """
+    from driftwise.analysis.agent_numbers import NUMBERS_NOTE
+    from driftwise.analysis.statistics.formatting import format_count
+    from driftwise.analysis.studies import agents_table, study_environments_table
+    from driftwise.experiments.outcomes import fitting_tasks
+    from driftwise.experiments.study import find_study
+
+    study = check(find_study, file_or_name)
+    try:
+        fitting_tasks(study)
+    except ValueError as error:
+        raise InputError(f"{file_or_name}: {error}") from None
+    points = {point for group in study.groups for point in group.points}
+    sizes = format_count(len(study.environments), "environment"), format_count(len(points), "parameter point")
+    runs = f"{format_count(study.num_episodes, 'episode')} × {format_count(study.num_runs, 'run')}"
+    agents = format_count(len(study.experiment.agents), "agent")
+    print(f"{file_or_name}: valid: {sizes[0]}, {agents}, {sizes[1]}, {runs}")
+    print_table(study_environments_table(study))
+    table = agents_table(study, study.environments)
+    print_table(table.without("environment") if len(study.environments) == 1 else table)
+    print(textwrap.fill(NUMBERS_NOTE, 80))
+
+
+@app.command("list", 'list algorithms --problem "linear MDP"', "list environments --with bandit")
 def _list(
-    kind: str | None = argument("KIND", _KIND, _complete_kinds, default=None),
-    problem: str | None = option(
+    kind: str | None = app.argument("KIND", _KIND, _complete_kinds, default=None),
+    problem: str | None = app.option(
         "PROBLEM", "Only algorithms for this problem, such as 'linear MDP', or for any."
     ),
-    having: str | None = option("TEXT", "Only rows that contain this text.", "--with"),
-    markdown: bool = flag("--markdown", "Print Markdown tables."),
+    having: str | None = app.option("TEXT", "Only rows that contain this text.", "--with"),
+    markdown: bool = app.flag("--markdown", "Print Markdown tables."),
 ) -> None:
     """List experiments, algorithms, environments, drifts and more."""
     from driftwise.algorithms import ALGORITHMS
@@ -63,34 +96,34 @@ def _list(
     if kind is not None:
         check(require_choice, "KIND", kind, list(KINDS))
     if problem is not None:
-        check(
-            require_choice,
-            "--problem",
-            problem,
-            sorted({algorithm.problem for algorithm in ALGORITHMS.values()}),
-        )
+        problems = sorted({algorithm.problem for algorithm in ALGORITHMS.values()})
+        check(require_choice, "--problem", problem, problems)
         if kind not in (None, "algorithms"):
             raise InputError(f"--problem is for algorithms, got it with {kind}")
         kind = "algorithms"
-    tables = {name: KINDS[name]() for name in ([kind] if kind else KINDS)}
-    if problem is not None:
-        tables = {"algorithms": _filter(tables["algorithms"], lambda row: row[1] in (problem, "any"))}
-    if having is not None:
-        text = having.lower()
-        tables = {
-            name: _filter(table, lambda row: text in " ".join(row).lower()) for name, table in tables.items()
-        }
-    if not any(table.rows for table in tables.values()):
-        raise InputError(f"--with must be a text that some row contains, got {having!r}")
-    if kind is None and not markdown and output_width() < _WIDE:
-        tables["algorithms"] = tables["algorithms"].without(*_LEFT_OUT)
-    for table in tables.values():
+
+    def is_wanted(row: Sequence[Any]) -> bool:
+        texts = [cell.text for cell in row]
+        fits = problem is None or texts[1] in (problem, "any")
+        return fits and (having or "").lower() in " ".join(texts).lower()
+
+    tables = []
+    for name in [kind] if kind else KINDS:
+        table = KINDS[name]()
+        table = dataclasses.replace(table, rows=tuple(filter(is_wanted, table.rows)))
         if table.rows:
-            print(markdown_text(table)) if markdown else print_table(table)
+            narrow = name == "algorithms" and kind is None and not markdown and output_width() < _WIDE
+            tables.append(table.without(*_LEFT_OUT) if narrow else table)
+    if not tables:
+        raise InputError(f"--with must be a text that some row contains, got {having!r}")
+    for table in tables:
+        print(markdown_text(table)) if markdown else print_table(table)
 
 
-@app.command("show", epilog=_SHOW_EXAMPLES)
-def _show(name: str = argument("NAME", _NAME, _complete_names)) -> None:
+@app.command("show opt_wlsvi", "show Abrupt")
+def _show(
+    name: str = app.argument("NAME", "Any name that 'driftwise list' shows.", _complete_names),
+) -> None:
     """Show all about one algorithm, environment, drift or other part.
 
     Signature, formulas, parameters, bound, BibTeX, and an example.
@@ -98,8 +131,3 @@ def _show(name: str = argument("NAME", _NAME, _complete_names)) -> None:
     from driftwise.analysis.entries import entry_text
 
     print(check(entry_text, name, min(output_width(), _LINE)))
-
-
-def _filter(table: Table, wanted: Callable[[list[str]], bool]) -> Table:
-    rows = tuple(row for row in table.rows if wanted([cell.text for cell in row]))
-    return dataclasses.replace(table, rows=rows)

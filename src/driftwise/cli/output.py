@@ -1,7 +1,5 @@
 """The output of commands: tables, JSON, a progress bar, and pages with their data."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import json
@@ -10,17 +8,14 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from driftwise.cli.app import InputError
-
-if TYPE_CHECKING:
-    from driftwise.analysis.table import Table
 
 _FILE_WIDTH = 400  # columns if the output is no terminal and COLUMNS is not set: no line is folded
 
 
-def print_table(table: Table) -> None:
+def print_table(table: Any) -> None:
     """Print a table below its title, as wide as the terminal."""
     from driftwise.analysis.terminal import terminal_text
 
@@ -100,6 +95,8 @@ def as_out_errors(out: str) -> Iterator[None]:
             raise NotADirectoryError(None, "the name is empty")
         yield
     except OSError as error:
+        if isinstance(error, BrokenPipeError):  # of a reader of the output that has left
+            raise
         reason = error.strerror or str(error)
         raise InputError(f"--out must be a folder that can be written, got {out!r}: {reason}") from None
 

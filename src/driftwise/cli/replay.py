@@ -1,7 +1,5 @@
 """`driftwise replay`."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import sys
@@ -9,51 +7,52 @@ import tomllib
 from functools import partial
 from typing import Any
 
-from driftwise.cli.app import JSON, InputError, app, argument, check, check_options, option, split_words
-from driftwise.cli.logs import LOG_KEYS, OPTIONS_FILE, open_log, read_options, warn_of_skipped
+from driftwise.cli import app
+from driftwise.cli.app import InputError, check, check_options, split_words
 from driftwise.cli.output import json_text, open_page, print_table, progress_bar
-
-_EXAMPLES = """\b
-Examples:
-  driftwise replay clicks.csv --action article --reward click \\
-    --features age,hour --propensity chance --range 0,1
-  driftwise replay decisions.jsonl --policy square_cb:gamma=50 \\
-    --policy fast:algorithm=d_lin_ucb,rate=0.99,noise_scale=0.5
-  driftwise replay log.parquet --options replay.toml --out replayed"""
+from driftwise.cli.tune import LOG_KEYS, OPTIONS_FILE, open_log, read_options, warn_of_skipped
 
 _DEFAULT = "adaptive_lin_ucb"  # as a Bandit's: it needs no parameters
 
 
-@app.command("replay", epilog=_EXAMPLES)
+@app.command(
+    "replay clicks.csv --action article --reward click \\\n"
+    "    --features age,hour --propensity chance --range 0,1",
+    "replay decisions.jsonl --policy square_cb:gamma=50 \\\n"
+    "    --policy fast:algorithm=d_lin_ucb,rate=0.99,noise_scale=0.5",
+    "replay log.parquet --options replay.toml --out replayed",
+)
 def _replay(
-    file: str = argument("FILE", "A log: .csv or .parquet, oldest row first, or .jsonl of a DecisionLog."),
-    action: str | None = option("COL", "Column with the action."),
-    reward: str | None = option("COL", "Column with the reward."),
-    features: str | None = option("COL,…", "Columns with the features, numbers or words."),
-    propensity: str | None = option(
+    file: str = app.argument(
+        "FILE", "A log: .csv or .parquet, oldest row first, or .jsonl of a DecisionLog."
+    ),
+    action: str | None = app.option("COL", "Column with the action."),
+    reward: str | None = app.option("COL", "Column with the reward."),
+    features: str | None = app.option("COL,…", "Columns with the features, numbers or words."),
+    propensity: str | None = app.option(
         "COL",
         "Column with the probability of the logged action.  "
         "[default: its share of the log, if actions are random]",
     ),
-    policy: list[str] | None = option(
+    policy: list[str] | None = app.option(
         "NAME:KEY=VALUE,…",
         "Policy to replay: a name of your choice, its algorithm (unless that is the name) and its "
         "parameters, or the file of a saved Bandit. May be given again.  [default: adaptive_lin_ucb]",
     ),
-    learn: str | None = option(
+    learn: str | None = app.option(
         "ROWS", "Rows to learn from: accepted (as if the agent had acted) or all.  [default: accepted]"
     ),
-    reward_range: str | None = option(
+    reward_range: str | None = app.option(
         "LOW,HIGH", "Smallest and largest reward, for intervals that hold at all times.", "--range"
     ),
-    options_file: str | None = option(
+    options_file: str | None = app.option(
         "FILE",
         f"{OPTIONS_FILE} Further ones: time, encoder, shared, clip, delta, memory, k, against, "
         "assume_random, frozen_after, every, seed, policies.",
         "--options",
     ),
-    out: str | None = option("DIR", "Folder for replay.json and replay.html."),
-    as_json: bool = JSON,
+    out: str | None = app.option("DIR", "Folder for replay.json and replay.html."),
+    as_json: bool = app.JSON,
 ) -> None:
     """Estimate what policies would have earned, from logged decisions.
 

@@ -1,122 +1,92 @@
 """`driftwise run`."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from driftwise.base.validation import require_choice
-from driftwise.cli.app import (
-    ENGINE,
-    EPISODES,
-    FILE_OR_NAME,
-    RUNS,
-    SEED,
-    InputError,
-    app,
-    check,
-    check_options,
-    flag,
-    int_option,
-    option,
-)
+from driftwise.cli import app
+from driftwise.cli.app import InputError, check, check_options
 from driftwise.cli.output import as_out_errors, print_table
 from driftwise.cli.stopping import hold_signals
 
-if TYPE_CHECKING:
-    from driftwise.analysis.finished import FinishedStudy
-    from driftwise.simulation.engines import Engine
 
-_EXAMPLES = """\b
-Examples:
-  driftwise run quickstart
-  driftwise run quickstart --episodes 4000 --runs 64 --out elsewhere
-  driftwise run mine.toml --workers 2
-  driftwise run mine.toml --engine ray --device gpu"""
-
-
-@app.command("run", epilog=_EXAMPLES)
+@app.command(
+    "run quickstart",
+    "run quickstart --episodes 4000 --runs 64 --out elsewhere",
+    "run mine.toml --workers 2",
+    "run mine.toml --engine ray --device gpu",
+)
 def _run(
-    file_or_name: str = FILE_OR_NAME,
-    episodes: int | None = EPISODES,
-    runs: int | None = RUNS,
-    seed: int | None = SEED,
-    out: str | None = option(
+    file_or_name: str = app.FILE_OR_NAME,
+    episodes: int | None = app.EPISODES,
+    runs: int | None = app.RUNS,
+    seed: int | None = app.SEED,
+    out: str | None = app.option(
         "DIR", "Folder for the results. A run that was stopped there goes on.  [default: results/NAME]"
     ),
-    workers: int | None = int_option("--workers", "Number of processes.  [default: 1]"),
-    engine: str = ENGINE,
-    device: str | None = option("DEVICE", "Device: cpu or gpu.  [default: JAX's choice]"),
-    recompute: bool = flag(
+    workers: int | None = app.int_option("--workers", "Number of processes.  [default: 1]"),
+    engine: str = app.ENGINE,
+    device: str | None = app.option("DEVICE", "Device: cpu or gpu.  [default: JAX's choice]"),
+    recompute: bool = app.flag(
         "--recompute", "Compute again what another version of the code left in the folder."
     ),
-    quiet: bool = flag("--quiet", "Print only the paths of the files."),
+    quiet: bool = app.flag("--quiet", "Print only the paths of the files."),
 ) -> None:
     """Run an experiment: a table of regrets, the data, and a figure.
 
     Ctrl-C stops it in good order, and the same command goes on from there. With more runs, episodes, agents
     or environments it plays only what is new.
     """
+    from driftwise.experiments import outcomes, saved_results
     from driftwise.experiments.folder_growth import merge_with_folder
-    from driftwise.experiments.outcomes import fitting_tasks, run_study
     from driftwise.experiments.progress_bars import show_progress
     from driftwise.experiments.results_folder import CLAIM
-    from driftwise.experiments.saved_results import (
-        RESULT_FILES,
-        claim_folder,
-        drop_shorter_checkpoints,
-        has_checkpoints,
-        is_saved,
-    )
     from driftwise.experiments.study import find_study
 
     study = check(find_study, file_or_name, num_episodes=episodes, num_runs=runs, seed=seed)
-    if out is None:
-        out = f"results/{study.experiment.name}"
+    out, names = f"results/{study.experiment.name}" if out is None else out, saved_results.RESULT_FILES
     with contextlib.ExitStack() as stack:  # interrupts get lost while JAX is loaded, too
-        poll = stack.enter_context(hold_signals(functools.partial(has_checkpoints, Path(out))))
+        can_resume = functools.partial(saved_results.has_checkpoints, Path(out))
+        poll = stack.enter_context(hold_signals(can_resume))
         chosen = make_engine(engine, workers)
-        from driftwise.simulation.devices import find_devices
+        from driftwise.simulation import devices
 
         if device is not None:
             check(require_choice, "--device", device, ("cpu", "gpu"))
         if engine != "ray":  # whose nodes have the device, and perhaps not this machine
-            check_options(find_devices, device=device)  # after what an engine sets for it
+            check_options(devices.find_devices, device=device)  # after what an engine sets for it
         from driftwise.analysis.finished import FinishedStudy
-        from driftwise.base.files import lock_folder, output_folder, remove_leftovers
+        from driftwise.base import files
 
-        with as_out_errors(out):
-            study = check(merge_with_folder, Path(out), study)
-        tasks = check(fitting_tasks, study, engine=chosen, device=device)
+        stack.enter_context(as_out_errors(out))
+        study = check(merge_with_folder, Path(out), study)
+        tasks = check(outcomes.fitting_tasks, study, engine=chosen, device=device)
         poll()
-        with as_out_errors(out):
-            folder = stack.enter_context(output_folder(Path(out), (*RESULT_FILES, CLAIM)))
-            stack.enter_context(lock_folder(folder))
-            remove_leftovers(folder)
-            kept = check(stack.enter_context, claim_folder(folder, study))
+        folder = stack.enter_context(files.output_folder(Path(out), (*names, CLAIM)))
+        stack.enter_context(files.lock_folder(folder))
+        files.remove_leftovers(folder)
+        kept = check(stack.enter_context, saved_results.claim_folder(folder, study))
         options: dict[str, Any] = dict(checkpoints=kept, engine=chosen, poll=poll, recompute=recompute)
-        with show_progress(quiet) as progress, as_out_errors(out), engine_errors():
-            outcomes = run_study(study, tasks=tasks, **options, progress=progress)
-        with as_out_errors(out):
-            finished = FinishedStudy.of(study, outcomes)
-            saved = is_saved(folder, finished.manifest)
-            if not saved:
-                finished.write(folder)
-                drop_shorter_checkpoints(kept, study, tasks)
+        with show_progress(quiet) as progress, engine_errors():
+            results = outcomes.run_study(study, tasks=tasks, **options, progress=progress)
+        finished = FinishedStudy.of(study, results)
+        if not (saved := saved_results.is_saved(folder, finished.manifest)):
+            finished.write(folder)
+            saved_results.drop_shorter_checkpoints(kept, study, tasks)
         poll()
     if not quiet:
         _print_tables(finished)
         if saved:
             print("All of it was there already; no file was changed.", file=sys.stderr)
-    for name in RESULT_FILES:
+    for name in names:
         print(folder / name)
 
 
-def make_engine(name: str, workers: int | None) -> Engine | None:
+def make_engine(name: str, workers: int | None) -> Any:
     """Return the engine of these options; None for this process."""
     from driftwise.simulation.engines import Processes, RayCluster
 
@@ -140,11 +110,11 @@ def engine_errors() -> Iterator[None]:
         raise InputError(str(error)) from None
 
 
-def _print_tables(study: FinishedStudy) -> None:
+def _print_tables(study: Any) -> None:
     """The final regrets, and the exponents where environments differ in length or in variation."""
+    from driftwise.analysis.report import rates
     from driftwise.analysis.report.final_table import ON_A_TERMINAL, final_table
     from driftwise.analysis.report.origin import manifest_text
-    from driftwise.analysis.report.rates import exponents_legend, exponents_table, find_sweeps
     from driftwise.analysis.statistics.formatting import format_count
     from driftwise.analysis.terminal import paragraph
 
@@ -155,9 +125,9 @@ def _print_tables(study: FinishedStudy) -> None:
     print_table(final_table(report, ("environment",) * (len(report) > 1) + ON_A_TERMINAL, ranked=False))
     for note in dict.fromkeys(note for data in report.values() for note in data.grid_notes):
         print(f"{paragraph(note)}\n")
-    sweeps = find_sweeps(report) if "environments" in facts["config"] else ()
+    sweeps = rates.find_sweeps(report) if "environments" in facts["config"] else ()
     for sweep in sweeps:
         print(sweep.title)
-        print_table(exponents_table([sweep]).without("sweep"))
+        print_table(rates.exponents_table([sweep]).without("sweep"))
     if sweeps:
-        print(f"{paragraph(exponents_legend(exponents_table(sweeps)))}\n")
+        print(f"{paragraph(rates.exponents_legend(rates.exponents_table(sweeps)))}\n")

@@ -1,7 +1,5 @@
 """Ctrl-C and SIGTERM while an experiment runs: the first one stops it in good order, the second at once."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,39 +1,19 @@
-"""`driftwise tune`: by theory's bounds, or by the scores of memories on a log."""
+"""`driftwise tune`: by theory's bounds, or by the scores of memories on a log; the logs of commands."""
 
-from __future__ import annotations
-
+import sys
+import tomllib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from driftwise.base.validation import require_number
-from driftwise.cli.app import (
-    JSON,
-    InputError,
-    app,
-    argument,
-    check,
-    complete_experiments,
-    float_option,
-    int_option,
-    option,
-    split_words,
-)
-from driftwise.cli.logs import LOG_KEYS, open_log, read_options, warn_of_skipped
+from driftwise.base.validation import require_choice, require_instance, require_number
+from driftwise.cli import app
+from driftwise.cli.app import InputError, check, split_words
 from driftwise.cli.output import json_text, open_page, print_table, progress_bar
 
-if TYPE_CHECKING:
-    from driftwise.theory.bounds.advice import Advice
-    from driftwise.theory.bounds.bound import ProblemClass
-
-_EXAMPLES = """\b
-Examples:
-  driftwise tune mine.toml
-  driftwise tune --dim 10 --horizon 10 --episodes 20000 --variation 5
-  driftwise tune --dim 2 --episodes 6000 --variation 5 --json
-  driftwise tune --log clicks.csv --action article --reward click \\
-    --features age,hour --options tune.toml --out tuned
-  driftwise tune --log decisions.jsonl"""
-
+OPTIONS_FILE = "TOML file of further options, and of any given here."
+LOG_KEYS: dict[str, type] = dict.fromkeys(("action", "reward", "propensity", "time", "encoder"), str)
+LOG_KEYS |= {"features": list, "shared": bool}
 _LOG_OPTIONS = {name: kind for name, kind in LOG_KEYS.items() if name not in ("propensity", "time")}
 _LOG_OPTIONS |= {"memories": list, "windows": list, "ridge": object, "noise_scale": object}
 _BOUND_OPTIONS: dict[str, type] = dict.fromkeys(("delta", "ridge", "noise_scale", "norm_bound"), object)
@@ -43,33 +23,40 @@ _NOTHING = (
 )
 
 
-@app.command("tune", epilog=_EXAMPLES)
+@app.command(
+    "tune mine.toml",
+    "tune --dim 10 --horizon 10 --episodes 20000 --variation 5",
+    "tune --dim 2 --episodes 6000 --variation 5 --json",
+    "tune --log clicks.csv --action article --reward click \\\n"
+    "    --features age,hour --options tune.toml --out tuned",
+    "tune --log decisions.jsonl",
+)
 def _tune(
-    file_or_name: str | None = argument(
-        "FILE|NAME", "An experiment whose sizes to take.", complete_experiments, default=None
+    file_or_name: str | None = app.argument(
+        "FILE|NAME", "An experiment whose sizes to take.", app.complete_experiments, default=None
     ),
-    dim: int | None = int_option("--dim", "Number of features, d.", bits=62),
-    episodes: int | None = int_option("--episodes", "Number of episodes or rounds, K.", bits=62),
-    variation: float | None = float_option(
+    dim: int | None = app.int_option("--dim", "Number of features, d.", bits=62),
+    episodes: int | None = app.int_option("--episodes", "Number of episodes or rounds, K.", bits=62),
+    variation: float | None = app.float_option(
         "--variation", "How far the model moves over the whole run, Δ.", at_least=0
     ),
-    horizon: int | None = int_option(
+    horizon: int | None = app.int_option(
         "--horizon", "Steps in an episode of an MDP, H.  [default: a bandit]", bits=62
     ),
-    log: str | None = option(
+    log: str | None = app.option(
         "FILE", "Log to score memories on: .csv or .parquet, oldest row first, or .jsonl of a DecisionLog."
     ),
-    action: str | None = option("COL", "With a log: column with the action.  [default: one action]"),
-    reward: str | None = option("COL", "With a log: column with the reward."),
-    features: str | None = option("COL,…", "With a log: columns with the features."),
-    options_file: str | None = option(
+    action: str | None = app.option("COL", "With a log: column with the action.  [default: one action]"),
+    reward: str | None = app.option("COL", "With a log: column with the reward."),
+    features: str | None = app.option("COL,…", "With a log: columns with the features."),
+    options_file: str | None = app.option(
         "FILE",
         "TOML file of further options. With a log: action, reward, features, encoder, shared, memories, "
         "windows, ridge, noise_scale. Else: delta, ridge, noise_scale, norm_bound.",
         "--options",
     ),
-    out: str | None = option("DIR", "With a log: folder for tune.json and tune.html."),
-    as_json: bool = JSON,
+    out: str | None = app.option("DIR", "With a log: folder for tune.json and tune.html."),
+    as_json: bool = app.JSON,
 ) -> None:
     """Say how fast to forget, by theory's bounds or by a log.
 
@@ -115,13 +102,7 @@ def _refuse(values: Mapping[str, Any], when: str) -> None:
 
 def _tune_log(file: str, settings: dict[str, Any], *, out: str | None, as_json: bool) -> None:
     """Score memories on a log, and print or write the scores."""
-    from driftwise.analysis.backtest_report import (
-        LIMITS_NOTE,
-        SCORES_NOTE,
-        backtest_page,
-        backtest_sentences,
-        scores_table,
-    )
+    from driftwise.analysis import backtest_report as report
     from driftwise.analysis.terminal import paragraph
     from driftwise.online import DecisionLog, backtest
     from driftwise.online.replay import read_samples
@@ -137,19 +118,19 @@ def _tune_log(file: str, settings: dict[str, Any], *, out: str | None, as_json: 
             result = check(backtest, samples.features, samples.rewards, **settings, progress=progress)
         source = {name: columns.get(name) for name in ("action", "reward", "features")} | {"shared": shared}
         facts = {"log": str(log.path), **source, "actions": samples.actions, "skipped": samples.skipped}
-        text = json_text(facts | result.to_json() | {"advice": backtest_sentences(result)})
+        sentences = report.backtest_sentences(result)
+        text = json_text(facts | result.to_json() | {"advice": sentences})
         warn_of_skipped(samples.skipped, result.rows)
         if as_json:
             print(text)
         else:
-            print_table(scores_table(result, f"Forecasts one row ahead: {log.path}"))
-            print(f"{paragraph(f'{SCORES_NOTE} {LIMITS_NOTE}')}\n")
-            for sentence in backtest_sentences(result):
-                print(paragraph(sentence))
-        write_page(text, lambda: backtest_page(result, str(log.path)))
+            print_table(report.scores_table(result, f"Forecasts one row ahead: {log.path}"))
+            print(f"{paragraph(f'{report.SCORES_NOTE} {report.LIMITS_NOTE}')}\n")
+            print(*map(paragraph, sentences), sep="\n")
+        write_page(text, lambda: report.backtest_page(result, str(log.path)))
 
 
-def _tune_sizes(problem: ProblemClass, sizes: dict[str, Any], *, as_json: bool) -> None:
+def _tune_sizes(problem: Any, sizes: dict[str, Any], *, as_json: bool) -> None:
     """Print tunings, bounds and a recommendation for these sizes."""
     from driftwise.analysis import bounds
     from driftwise.analysis.terminal import paragraph
@@ -203,7 +184,66 @@ def _tune_experiment(
         print(paragraph(bounds.caution(problem)))
 
 
-def _print_advice(advice: Advice) -> None:
+def _print_advice(advice: Any) -> None:
     from driftwise.analysis.terminal import paragraph
 
     print(paragraph(f"Recommendation. {' '.join(advice.sentences)}"))
+
+
+def read_options(file: str | None, kinds: Mapping[str, type]) -> dict[str, Any]:
+    """Return the options in a TOML file, which have the names and kinds given; none without a file.
+
+    Options of the kind `object` are checked where they are used.
+    """
+    if file is None:
+        return {}
+    try:
+        options = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"--options: {file} cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise InputError(f"--options: {file} is not TOML: {error}") from None
+    for name, value in options.items():
+        check(require_choice, f"--options: {file}: an option", name, list(kinds))
+        check(require_instance, f"--options: {file}: {name}", value, kinds[name])
+    return options
+
+
+def open_log(file: str, *, needed: tuple[str, ...], encoder: str | None = None, **columns: Any) -> Any:
+    """Return the log in a file: a table with named columns, or a decision log, which has its own names.
+
+    Columns of features are needed unless there is the file of an encoder, which names them.
+    """
+    from driftwise.online.decision_log import SUFFIX, DecisionLog
+    from driftwise.online.replay import TableLog
+    from driftwise.online.replay.table_log import SUFFIXES
+
+    check(require_choice, "the ending of the log's name", Path(file).suffix.lower(), (*SUFFIXES, SUFFIX))
+    try:
+        Path(file).stat()
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror or error}") from None
+    named = {name: value for name, value in {**columns, "encoder": encoder}.items() if value is not None}
+    if file.lower().endswith(SUFFIX):
+        if named:
+            options = ", ".join(name if name in ("time", "encoder") else f"--{name}" for name in named)
+            raise InputError(f"{options} must be left out for a decision log, which has its own names")
+        return check(DecisionLog, file)
+    needed = needed if encoder is not None else (*needed, "features")
+    if missing := [f"--{name}" for name in needed if name not in named]:
+        raise InputError(f"{', '.join(missing)} must name columns of {file}")
+    if encoder is not None:
+        from driftwise.online.encoding import Encoder
+
+        try:
+            named["encoder"] = check(Encoder.from_toml, encoder)
+        except OSError as error:
+            raise InputError(f"encoder: {encoder} cannot be read: {error.strerror or error}") from None
+    return check(TableLog, file, **{"action": None, **named, "features": tuple(named.get("features", ()))})
+
+
+def warn_of_skipped(skipped: int, rows: int) -> None:
+    """Print a line on the error stream if rows of a log could not be used."""
+    if skipped:
+        share = f"skipped {skipped:,} of {rows + skipped:,} rows"
+        print(f"driftwise: {share}: a value is missing or not finite", file=sys.stderr)

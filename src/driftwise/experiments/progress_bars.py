@@ -1,17 +1,14 @@
 """Show the progress of an experiment: bars on a terminal, lines elsewhere."""
 
 import contextlib
-import statistics
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from driftwise.experiments.outcomes import Progress, ProgressListener
 
 _SECONDS_BETWEEN_LINES = 10
-_PARTS = 6  # the newest parts of an agent, by which its pace is known
 _LINES_ON_A_TERMINAL = 20
 
 
@@ -44,7 +41,7 @@ def _bars(console: Any) -> Iterator[ProgressListener]:
         progress.TextColumn("{task.fields[left]}"),
     )
     with progress.Progress(*columns, console=console) as bars:
-        work, known, tasks = Workload(time.monotonic), set(), {}
+        work, known, tasks = Workload(), set(), {}
         overall = bars.add_task("all", total=None, left="")
 
         def report(news: Progress) -> None:
@@ -63,49 +60,41 @@ def _bars(console: Any) -> Iterator[ProgressListener]:
 
 
 def _lines() -> ProgressListener:
-    work, last = Workload(time.monotonic), time.monotonic()
+    work, last = Workload(), time.monotonic()
 
     def report(news: Progress) -> None:
         nonlocal last
         work.report(news)
         line = f"{work.name(news)}: {news.done} of {news.total} episodes"
-        if news.done == news.total:
-            print(line, file=sys.stderr, flush=True)
-        elif time.monotonic() - last > _SECONDS_BETWEEN_LINES:
-            share, left = 100 * work.done // work.total, work.time_left()
-            all_of_it = f"{share} % of all" + (f", {left}" if left else "")
-            print(f"{line}; {all_of_it}", file=sys.stderr, flush=True)
-        else:
-            return
+        if news.done < news.total:
+            if time.monotonic() - last <= _SECONDS_BETWEEN_LINES:
+                return
+            left = work.time_left()
+            line += f"; {100 * work.done // work.total} % of all" + f", {left}" * bool(left)
+        print(line, file=sys.stderr, flush=True)
         last = time.monotonic()
 
     return report
 
 
 class Workload:
-    """The episodes of all agents, and an estimate of the time they take.
+    """The episodes of all agents, and the time that they take at the pace of those that were played."""
 
-    The time between two reports counts for the agent in the second one, so that agents at once share time. An
-    agent's first part, in which its program is compiled, does not count once there is another.
-    """
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock, self._last = clock, clock()
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
         self._agents: dict[tuple[str, str], Progress] = {}
-        self._parts: dict[tuple[str, str], list[tuple[float, int]]] = defaultdict(list)
-        self.done = self.total = 0
 
     def report(self, news: Progress) -> None:
         """Add a report of `run_study`."""
-        agent, now = (news.environment_label, news.label), self._clock()
-        before = self._agents.get(agent, news._replace(done=0, restored=0))
-        self._agents[agent] = news
-        self.done += news.done - before.done
-        self.total = sum(progress.total for progress in self._agents.values())
-        played = (news.done - news.restored) - (before.done - before.restored)
-        if played > 0:
-            self._parts[agent].append((now - self._last, played))
-        self._last = now
+        self._agents[news.environment_label, news.label] = news
+
+    @property
+    def done(self) -> int:
+        return sum(news.done for news in self._agents.values())
+
+    @property
+    def total(self) -> int:
+        return sum(news.total for news in self._agents.values())
 
     def name(self, news: Progress) -> str:
         """Return the agent's label, after that of the environment if there are several."""
@@ -113,27 +102,11 @@ class Workload:
         return f"{news.environment_label}: {news.label}" if several else news.label
 
     def time_left(self) -> str:
-        """Return `about 2 min left`, or nothing before there is an estimate.
-
-        An agent without a pace of its own is taken to have that of its name elsewhere, or else of all others.
-        """
-        paces, seconds = {}, 0.0
-        for agent, parts in self._parts.items():
-            whole = self._agents[agent].done == self._agents[agent].total
-            if len(parts) > 1 or whole:
-                spent, played = zip(*parts[1:][-_PARTS:] or parts, strict=True)
-                pace, (first, episodes) = sum(spent) / sum(played), parts[0]
-                paces[agent] = pace, max(first - episodes * pace, 0.0)  # for an episode, and to compile
-        if not paces or self.done >= self.total:
+        """Return `about 2 min left`, or nothing where no episode was played or none is left."""
+        played = self.done - sum(news.restored for news in self._agents.values())
+        if not played or self.done == self.total:
             return ""
-        for agent, news in self._agents.items():
-            left = news.total - news.done
-            if agent in paces:
-                seconds += left * paces[agent][0]
-            elif left:
-                same_name = [own for (_, label), own in paces.items() if label == news.label]
-                others = same_name or paces.values()
-                seconds += statistics.fmean(compiling + left * pace for pace, compiling in others)
+        seconds = (time.monotonic() - self._begun) * (self.total - self.done) / played
         if seconds < 100:
             return f"about {seconds:.0f} s left"
         amount = f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -95,7 +95,7 @@ def prepare(
 
     Plugins of installed packages, and the modules that it names, are imported first.
     """
-    sizes = {"num_episodes": experiment.episodes, "num_runs": experiment.runs, "seed": experiment.seed}
+    sizes: Any = {"num_episodes": experiment.episodes, "num_runs": experiment.runs, "seed": experiment.seed}
     for name, value in (("num_episodes", num_episodes), ("num_runs", num_runs)):
         if value is not None:
             sizes[name] = require_count(name, value, bits=32)
@@ -156,7 +156,7 @@ def _groups(
                     raise ArgumentError(path, f"differ from {owner} in name", point_label, got)
             with prefix_errors(path):
                 agent, title = stacked([point.agent for point in points.values()]), f"{label} in {place}"
-                runs = dict(num_episodes=num_episodes, num_runs=num_runs, seed=seed)
+                runs: Any = dict(num_episodes=num_episodes, num_runs=num_runs, seed=seed)
                 task = Task(agent, environment, **runs, record_every=experiment.record_every, name=title)
             yield TaskGroup(place, name, label, points, task)
 
