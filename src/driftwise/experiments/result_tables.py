@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -154,7 +154,7 @@ def curves_of_rows(path: Path, rows: Mapping[str, np.ndarray], labels: Sequence[
     for place, label in enumerate(labels):
         own = {name: cube[place] for name, cube in diagnostics.items() if not np.isnan(cube[place]).all()}
         values, optimal = -cubes["regret"][place], np.zeros(shape[1:])  # V* − V^π is the regret
-        signed = dict(state=None, manifest={}, signed=True)  # as it was written
+        signed: dict[str, Any] = dict(state=None, manifest={}, signed=True)  # as it was written
         results[label] = Result(cubes["reward"][place], values, optimal, lengths, diagnostics=own, **signed)
     return results
 
