@@ -115,28 +115,6 @@ def test_the_shortest_built_in_audit_is_one(capsys):
     assert "audit-mdp: 3 episodes, 1 run, seed 0, checked every episode" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nowhere"], "experiment must be one of"),
-        (["quickstart", "--agent", "LSVI"], "--agent must be one of OPT-WLSVI, "),
-        (
-            ["--agent", "nobody"],
-            "--agent must be one of 11 names, got 'nobody'; they are D-LinUCB, SW-LinUCB, ",
-        ),
-        (["--episodes", "2"], "--episodes must be at least 3 without a FILE|NAME, got 2"),
-        (["--beta-scale", "x"], "--beta-scale must be a number, got 'x'"),
-        (["--stride", "0"], "--stride must be a positive integer, got 0"),
-        (["--beta-scale", "-1"], "--beta-scale must be a number of at least 0, got -1.0"),
-    ],
-)
-def test_mistakes_are_one_line(arguments, message, capsys):
-    assert main(["audit", *arguments]) == 2
-    said = capsys.readouterr()
-    assert said.err.startswith(f"driftwise: error: {message}")
-    assert len(said.err.splitlines()) == 1
-
-
 def test_a_folder_that_cannot_be_is_told_before_anything_is_played(tmp_path, capsys):
     file = tmp_path / "file"
     file.write_text("")

@@ -2,7 +2,6 @@
 
 import codecs
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -79,55 +78,6 @@ def test_policies_by_name_are_compared(file, tmp_path, with_options, capsys):
     assert (printed["reward_range"], printed["clip"], printed["learn"]) == ([-1, 1], 4, "all")
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        (("--policy", ""), "algorithm must be one of "),
-        (("--reward", "gian"), "has no column 'gian' (did you mean 'gain'?)"),
-        (("--policy", "a:spa ce=1"), "--policy must have a KEY of letters, digits, '_' and dots, got 'spa"),
-        (("--policy", "lin_ucb:nosuch=1"), "nosuch is no key of lin_ucb, expected one of"),
-        (("--policy", "lin_ucb:radius"), "--policy must be KEY=VALUE, got 'radius'"),
-        (("--policy", "uniform", "--policy", "uniform"), "--policy must have different names"),
-        (("--policy", "live:file=none"), "--policy: none cannot be read: No such file"),
-        (("--range", "1"), "--range must be two numbers with a comma between them, got '1'"),
-        (("--learn", "some"), "--learn must be one of accepted, all, got 'some'"),
-        (("--policy", "d_lin_ucb:rate=0.9,rate=0.8"), "--policy must give each parameter once"),
-        (("--options", "none.toml"), "--options: none.toml cannot be read: No such file"),
-        (("--features", ","), "features must name at least one column, got none"),
-    ],
-)
-def test_mistakes_are_one_line_and_exit_2(file, changed, message, capsys):
-    assert main(["replay", file, *COLUMNS, *changed]) == 2
-    out, err = capsys.readouterr()
-    assert message in err
-    assert (out, err.count("\n")) == ("", 1)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("every = 'none'", "every must be a positive integer, got 'none'"),
-        ("clipp = 1", "options.toml: an option must be one of 19 names, got 'clipp' (did you mean 'clip'?)"),
-        ("features = 'x'", "options.toml: features must be a list, got 'x'"),
-        ("encoder = 'none.toml'", "encoder: none.toml cannot be read: No such file"),
-        ("policies.uniform = 3", "policies.uniform must be a table of parameters, got 3"),
-        ("assume_random = 1", "assume_random must be a bool, got 1"),
-        ("learn = 'some'", "learn must be one of accepted, all, got 'some'"),
-    ],
-)
-def test_mistakes_in_a_file_of_options_are_one_line(file, text, message, with_options, capsys):
-    assert main(["replay", file, *COLUMNS, *with_options(text)]) == 2
-    out, err = capsys.readouterr()
-    assert message in err
-    assert (out, err.count("\n")) == ("", 1)
-
-
-def test_a_file_of_another_kind_is_refused_by_all_endings_that_a_log_may_have(capsys):
-    assert main(["replay", "log.txt", *COLUMNS]) == 2
-    line = "the ending of the log's name must be one of .csv, .parquet, .jsonl, got '.txt'"
-    assert capsys.readouterr().err == f"driftwise: error: {line}\n"
-
-
 def test_a_folder_that_cannot_take_the_page_is_refused_before_the_log_is_replayed(
     file, tmp_path, capsys, monkeypatch
 ):
@@ -137,15 +87,6 @@ def test_a_folder_that_cannot_take_the_page_is_refused_before_the_log_is_replaye
     assert capsys.readouterr().err.endswith(": replay.html is a folder, not a file\n")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs here")
-@pytest.mark.parametrize("name", ["log.csv", "log.parquet"])
-def test_a_fifo_is_refused_and_not_waited_for(name, tmp_path, capsys):
-    os.mkfifo(tmp_path / name)
-    assert main(["replay", str(tmp_path / name), *COLUMNS]) == 2
-    line = f"driftwise: error: {tmp_path / name} cannot be read: it is a pipe, not a file\n"
-    assert capsys.readouterr().err == line
-
-
 def test_a_byte_order_mark_is_no_part_of_the_first_column(file, tmp_path, capsys):
     (tmp_path / "log.csv").write_bytes(codecs.BOM_UTF8 + Path(file).read_bytes())
     shown = []
@@ -153,14 +94,6 @@ def test_a_byte_order_mark_is_no_part_of_the_first_column(file, tmp_path, capsys
         assert main(["replay", path, *COLUMNS, "--policy", "uniform", "--json"]) == 0
         shown.append(json.loads(capsys.readouterr().out)["policies"])
     assert shown[0] == shown[1]
-
-
-def test_a_file_that_is_no_text_is_named(tmp_path, capsys):
-    (tmp_path / "log.csv").write_bytes(bytes(range(256)) * 20)
-    assert main(["replay", str(tmp_path / "log.csv"), *COLUMNS]) == 2
-    err = capsys.readouterr().err
-    assert str(tmp_path / "log.csv") in err
-    assert err.count("\n") == 1
 
 
 def test_an_agent_that_cannot_learn_is_told_on_the_error_stream(tmp_path, capsys):

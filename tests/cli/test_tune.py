@@ -227,54 +227,6 @@ def test_a_ridge_that_no_tuned_form_takes_is_refused():
         advise(Setting(4, 100, 1.0, horizon=2, ridge=3.0), "linear MDP")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([*MDP, "--variation", "x"], "--variation must be a number, got 'x'"),
-        ([*MDP, "--variation", "-1"], "--variation must be a number of at least 0, got -1.0"),
-        ([*MDP, "--variation", "nan"], "--variation must be a number of at least 0, got nan"),
-        ([*MDP, "--variation", "1e9"], "--variation must be a number in [0, 2.5297e+06], the most that is"),
-        ([*MDP[:-1], "1", "--variation", "5"], "--variation must be 0 in a single episode, got 5.0"),
-        (MDP, "--variation must be given where there is no experiment and no log, got none"),
-        (["tune"], "tune must be given an experiment (FILE|NAME), a log (--log) or sizes (--dim, "),
-        (["tune", "--reward", "gain"], "--reward must be left out without --log, got 'gain'"),
-        ([*MDP[:5], "--episodes", "0", "--variation", "5"], "--episodes must be a positive integer, got 0"),
-        ([*BANDIT, "--dim", "1.5"], "--dim must be a positive integer, got '1.5'"),
-    ],
-)
-def test_mistakes_are_one_line_and_the_code_2(arguments, message, capsys):
-    assert main(arguments) == 2
-    output = capsys.readouterr()
-    assert output.out == ""
-    assert output.err.startswith(f"driftwise: error: {message}")
-    assert output.err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "text", "message"),
-    [
-        (MDP, "delta = 0", "delta must be a number in (0, 1], got 0"),
-        (MDP, "ridge = 3", "ridge must be left out for an MDP, got 3"),
-        (MDP, "noise_scale = 1.0", "noise_scale must be left out for an MDP, got 1.0"),
-        (MDP, "norm_bound = 1.0", "norm_bound must be left out for an MDP, got 1.0"),
-        (BANDIT, "ridge = 0.0", "ridge must be a number above 0, got 0.0"),
-        (BANDIT, "noise_scale = -1.0", "noise_scale must be a number of at least 0, got -1.0"),
-        (BANDIT, "norm_bound = 0.0", "norm_bound must be a number above 0, got 0.0"),
-        (BANDIT, "norm_bound = 'x'", "norm_bound must be a number above 0, got 'x'"),
-        (BANDIT, "noise = 1", "--options: {file}: an option must be one of delta, ridge, noise_scale, norm"),
-        (BANDIT, "noise", "--options: {file} is not TOML: "),
-    ],
-)
-def test_mistakes_in_a_file_of_options_are_one_line(arguments, text, message, with_options, capsys):
-    given = with_options(text)
-    variation = ["--variation", "5"] if arguments is MDP else []
-    assert main([*arguments, *variation, *given]) == 2
-    output = capsys.readouterr()
-    assert output.out == ""
-    assert output.err.startswith(f"driftwise: error: {message.format(file=given[1])}")
-    assert output.err.count("\n") == 1
-
-
 def test_the_environments_of_an_experiment_have_the_sizes(capsys):
     told = in_json(capsys, "tune", "unknown_variation_bandit", "--episodes", "400")
     study = prepare(EXPERIMENTS["unknown_variation_bandit"], num_episodes=400)
@@ -291,24 +243,3 @@ def test_the_environments_of_an_experiment_have_the_sizes(capsys):
     assert all(
         re.search(f"^{re.escape(agent)} ", text, re.MULTILINE) for agent in EXPERIMENTS["quickstart"].agents
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["quickstart", "--dim", "3"], "--dim must be left out with an experiment, got 3"),
-        (["quickstart", "--reward", "r"], "--reward must be left out with an experiment, got 'r'"),
-        (
-            ["quickstart", "--log", "x.csv", "--reward", "r", "--features", "x"],
-            "FILE|NAME must be left out with --log, got 'quickstart'",
-        ),
-        (["average_reward_drift"], "average_reward_drift: continuing_river_swim: it has no episodes, and"),
-        (["nothing.toml"], "nothing.toml: cannot be read: No such file or directory"),
-    ],
-)
-def test_what_does_not_go_with_an_experiment_is_refused_in_one_line(arguments, said, capsys):
-    assert main(["tune", *arguments]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith(f"driftwise: error: {said}")
-    assert captured.err.count("\n") == 1

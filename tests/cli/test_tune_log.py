@@ -58,54 +58,6 @@ def test_numbers_that_are_not_known_are_none_in_json_and_a_dash_in_text(tmp_path
     assert "nan" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--reward", "gain"], "--features must name columns of {file}"),
-        (["--features", "x"], "--reward must name columns of {file}"),
-        ([*COLUMNS, "--dim", "3"], "--dim must be left out with --log, got 3"),
-        ([*COLUMNS, "--options", "none.toml"], "--options: none.toml cannot be read: No such file"),
-        ([*COLUMNS, "--reward", "gian"], "{file} has no column 'gian' (did you mean 'gain'?)"),
-        ([*COLUMNS, "--reward", "arm"], "{file}: row 1: arm must be a number, got 'a'"),
-        ([*COLUMNS, "--out", ""], "--out must be a folder that can be written, got ''"),
-    ],
-)
-def test_mistakes_are_one_line_and_exit_2(file, arguments, message, capsys):
-    assert main(["tune", "--log", file, *arguments]) == 2
-    out, err = capsys.readouterr()
-    assert err.startswith(f"driftwise: error: {message.format(file=file)}")
-    assert (out, err.count("\n")) == ("", 1)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("delta = 0.1", "--options: {options}: an option must be one of "),
-        ("noise_scale = 0.0", "noise_scale must be a number above 0, got 0.0"),
-        ("memories = 8", "--options: {options}: memories must be a list, got 8"),
-        ("memories = [8, 'x']", "memories must be an integer of at least 2, got 'x'"),
-        ("memories = [1]", "memories must be an integer of at least 2, got 1"),
-        ("windows = [0]", "windows must be a positive integer, got 0"),
-        ("encoder = 'none.toml'", "encoder: none.toml cannot be read: No such file"),
-    ],
-)
-def test_mistakes_in_a_file_of_options_are_one_line(file, text, message, with_options, capsys):
-    options = with_options(text)
-    assert main(["tune", "--log", file, *COLUMNS, *options]) == 2
-    out, err = capsys.readouterr()
-    assert err.startswith(f"driftwise: error: {message.format(options=options[1])}")
-    assert (out, err.count("\n")) == ("", 1)
-
-
-@pytest.mark.parametrize("name", ["missing.csv", "missing.parquet", "missing.jsonl"])
-def test_a_log_that_is_not_there_is_said_before_its_columns(name, capsys):
-    for command in (["tune", "--log", name, "--reward", "gain"], ["replay", name]):
-        assert main(command) == 2
-        assert (
-            capsys.readouterr().err == f"driftwise: error: {name} cannot be read: No such file or directory\n"
-        )
-
-
 def test_a_decision_log_is_read_as_it_is(tmp_path, with_options, capsys):
     features, rewards = world(300, changes=3)
     log, bandit = DecisionLog(tmp_path / "log.jsonl"), Bandit("lin_ucb", dim=2, radius=1.0)
@@ -130,17 +82,3 @@ def test_a_decision_log_is_read_as_it_is(tmp_path, with_options, capsys):
     ):
         assert main([*command, *arguments]) == 2
         assert capsys.readouterr().err == f"driftwise: error: {message}\n"
-
-
-def test_an_option_of_logs_is_refused_without_one(capsys):
-    sizes = ["--dim", "2", "--horizon", "3", "--episodes", "90", "--variation", "1"]
-    for option in (["--out", "here"], ["--reward", "gain"]):
-        assert main(["tune", *sizes, *option]) == 2
-        assert f"{option[0]} must be left out without --log" in capsys.readouterr().err
-
-
-def test_a_log_of_no_rows_is_named(tmp_path, capsys):
-    (tmp_path / "log.csv").write_text("x,y,gain\n", encoding="utf-8")
-    assert main(["tune", "--log", str(tmp_path / "log.csv"), *COLUMNS, "--out", str(tmp_path / "new")]) == 2
-    assert "must have at least one row to learn from, but it has none\n" in capsys.readouterr().err
-    assert not (tmp_path / "new").exists()

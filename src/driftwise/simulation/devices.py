@@ -1,7 +1,4 @@
-"""Devices: which ones JAX has here, and how the runs of a task are split over them.
-
-Runs are played in blocks. Each device has some of the blocks, and plays one after the other.
-"""
+"""Devices: which ones JAX has here, and how the runs of a task are split over them, in blocks."""
 
 from __future__ import annotations
 
@@ -49,10 +46,7 @@ def prepare_jax(num_cpus: int) -> None:
 
 
 def find_devices(device: str | None) -> tuple[Any, ...]:
-    """Return all devices of a kind; without a name, of the kind that JAX would take.
-
-    JAX has one CPU device by itself, and is given one for each core.
-    """
+    """Return all devices of a kind, one CPU for each core; without a name, of the kind that JAX would take."""
     require_own_devices()
     prepare_jax(num_cores())
     chosen = device or jax.config.jax_default_device or jax.default_backend()  # pyright: ignore[reportAttributeAccessIssue]
@@ -67,18 +61,16 @@ def find_devices(device: str | None) -> tuple[Any, ...]:
 
 def find_host(device: Any) -> Any:
     """Return the CPU beside a device, or the device itself where JAX has no other."""
-    try:
+    with contextlib.suppress(RuntimeError):  # JAX is configured for accelerators alone
         return device if device.platform == "cpu" else jax.local_devices(backend="cpu")[0]
-    except RuntimeError:  # JAX is configured for accelerators alone
-        return device
+    return device
 
 
 def has_tf32(device: Any) -> bool:
     """Return whether the device is an NVIDIA GPU with TF32: Ampere or later."""
-    try:
+    with contextlib.suppress(AttributeError, ValueError):  # AMD's have names in the place of numbers
         return device.platform == "gpu" and float(device.compute_capability) >= 8
-    except (AttributeError, ValueError):  # AMD's have names in the place of numbers
-        return False
+    return False
 
 
 @functools.cache
@@ -133,8 +125,9 @@ class Split(NamedTuple):
             return play
 
         def on_device(shared: Any, states: Any, keys: Array) -> tuple[Any, Any]:
+            take, write = jax.lax.dynamic_slice_in_dim, jax.lax.dynamic_update_slice_in_dim
+
             def play_block(states: Any, first: Array) -> tuple[Any, Any]:
-                take, write = jax.lax.dynamic_slice_in_dim, jax.lax.dynamic_update_slice_in_dim
                 block = jax.tree.map(lambda leaf: take(leaf, first, self.size, 1), states)
                 played, recorded = play(shared, block, take(keys, first, self.size, 0))
                 return jax.tree.map(lambda leaf, new: write(leaf, new, first, 1), states, played), recorded

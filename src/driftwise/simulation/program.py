@@ -1,7 +1,4 @@
-"""The compiled part of the simulator: pure functions of arrays, for JAX.
-
-Runs and hyper-parameters are batch axes; episodes are a loop inside the program.
-"""
+"""The compiled part of the simulator: a loop over episodes, with runs and hyper-parameters as batch axes."""
 
 import contextlib
 import functools
@@ -113,13 +110,9 @@ def init_states(agents: Agent, world: EnvironmentArrays, grid_size: int) -> RunS
     return jax.vmap(begin, axis_size=grid_size)(agents)
 
 
-def diagnostic_names(agents: Agent, world: EnvironmentArrays, grid_size: int) -> list[str]:
-    """Return the names of the agents' diagnostics, in the order in which a point has them after a record."""
-    return sorted(_first_diagnostics.eval_shape(agents, world, grid_size))
-
-
 @functools.partial(jax.jit, static_argnames="grid_size")  # traced once, and never compiled
-def _first_diagnostics(agents: Agent, world: EnvironmentArrays, grid_size: int) -> dict[str, Array]:
+def first_diagnostics(agents: Agent, world: EnvironmentArrays, grid_size: int) -> dict[str, Array]:
+    """Return the agents' first diagnostics; a point has them sorted by their names, after a record."""
     begin = jax.vmap(lambda agent: agent.diagnostics(world.begin(agent).state), axis_size=grid_size)
     return begin(agents)
 
@@ -153,10 +146,9 @@ class Shared(NamedTuple):
     every: Array  # episodes to a point
 
 
-_STATIC = ("grid_size", "turn", "split")
-
-
-@functools.partial(jax.jit, static_argnames=_STATIC, donate_argnames="state", compiler_options=_OPTIONS)
+@functools.partial(
+    jax.jit, static_argnums=(3, 4, 5), donate_argnames="state", compiler_options=_OPTIONS
+)
 def play_chunk(
     shared: Shared, state: RunState, keys: Array, grid_size: int, turn: int, split: Split
 ) -> tuple[RunState, Array]:
@@ -266,6 +258,14 @@ def split_runs(task: Task) -> Split:
     JAX calls LAPACK's routines from threads of the pool that they wait for. Called from several CPU devices
     at once, they may wait forever: a program with any of them runs on one device.
     """
+
+    def calls_lapack(traced: Any) -> bool:  # itself, or in its loops and branches
+        traced = traced.jaxpr if isinstance(traced, ClosedJaxpr) else traced
+        return isinstance(traced, Jaxpr) and any(
+            one.primitive.name in _LAPACK or any(map(calls_lapack, jax.tree.leaves(dict(one.params))))
+            for one in traced.eqns
+        )
+
     devices = find_devices(task.device)
     split = Split.of(devices, task.num_runs)
     if len(split.devices) == 1 or devices[0].platform != "cpu":
@@ -273,15 +273,6 @@ def split_runs(task: Task) -> Split:
     with jax_settings(devices[0]):
         may_wait = calls_lapack(trace_program(task, split).jaxpr)
     return Split.of(devices[:1], task.num_runs) if may_wait else split
-
-
-def calls_lapack(program: Any) -> bool:
-    """Return whether a traced program calls LAPACK, itself or in its loops and branches."""
-    program = program.jaxpr if isinstance(program, ClosedJaxpr) else program
-    return isinstance(program, Jaxpr) and any(
-        equation.primitive.name in _LAPACK or any(map(calls_lapack, jax.tree.leaves(dict(equation.params))))
-        for equation in program.eqns
-    )
 
 
 def num_programs() -> int:

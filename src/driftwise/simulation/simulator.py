@@ -105,7 +105,8 @@ class Simulation:
             keys = program.run_keys(random.key(task.seed), task.first_run + self._split.runs)
             beginning = self._lowered, self._world, self._grid_size
             states = program.init_states(*beginning)
-            self._names = [*CURVES, *(f"{DIAGNOSTIC}{name}" for name in program.diagnostic_names(*beginning))]
+            named = sorted(program.first_diagnostics.eval_shape(*beginning))
+            self._names = [*CURVES, *(f"{DIAGNOSTIC}{name}" for name in named)]
         with jax_settings(self._device), memory_errors(task):
             self._everywhere, states = jax.device_put((self._world, states), self._split.place())
             self._keys = jax.device_put(keys, self._split.place(0))
