@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -55,14 +56,12 @@ def print_warnings() -> Iterator[None]:
         print(f"driftwise: warning: {warning.message}", file=sys.stderr)
 
 
-def int_option(name: str, text: str, *, at_least: int = 1, bits: int = 32, default: int | None = None) -> Any:
-    """Return an option of one integer, checked as the library checks it."""
+def int_option(name: str, text: str, *, default: int | None = None, bits: int = 32, **bounds: Any) -> Any:
+    """Return an option of one integer, within the bounds of `require_count`."""
 
     def parse(word: str) -> int:
-        value: Any = word
-        with contextlib.suppress(ValueError):
-            value = int(word)
-        return check(require_count, name, value, at_least=at_least, bits=bits)
+        value = int(word) if re.fullmatch(r"[+-]?\d+", word) else word
+        return check(require_count, name, value, bits=bits, **bounds)
 
     return typer.Option(default, name, metavar="N", parser=parse, help=text)
 

@@ -24,6 +24,22 @@ def print_table(table: Any) -> None:
     print(f"{terminal_text(table, output_width())}\n")
 
 
+def print_paragraph(text: str, end: str = "\n") -> None:
+    """Print a text in lines of at most 80 letters."""
+    from driftwise.analysis.terminal import paragraph
+
+    print(paragraph(text), end=end)
+
+
+@contextlib.contextmanager
+def read_errors(name: str) -> Iterator[None]:
+    """Report an `OSError` in the block as a file that cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror or error}") from None
+
+
 def output_width() -> int:
     """Return the number of columns of the terminal, or of a file."""
     return shutil.get_terminal_size((_FILE_WIDTH, 24)).columns

@@ -9,7 +9,7 @@ from typing import Any
 
 from driftwise.cli import app
 from driftwise.cli.app import InputError, check, check_options, split_words
-from driftwise.cli.output import json_text, open_page, print_table, progress_bar
+from driftwise.cli.output import json_text, open_page, print_paragraph, print_table, progress_bar, read_errors
 from driftwise.cli.tune import LOG_KEYS, OPTIONS_FILE, open_log, read_options, warn_of_skipped
 
 _DEFAULT = "adaptive_lin_ucb"  # as a Bandit's: it needs no parameters
@@ -59,7 +59,6 @@ def _replay(
     Estimators: replay by rejection, importance weights (plain and normalised), and doubly robust.
     """
     from driftwise.analysis.replay_report import replay_lead, replay_page, replay_tables
-    from driftwise.analysis.terminal import paragraph
     from driftwise.online.replay import Options, replay
 
     names = [field.name for field in dataclasses.fields(Options)]
@@ -87,7 +86,7 @@ def _replay(
         else:
             for table in replay_tables(result):
                 print_table(table)
-            print(paragraph(replay_lead(result)))
+            print_paragraph(replay_lead(result))
         write_page(text, lambda: replay_page(result))
 
 
@@ -112,10 +111,8 @@ def _policy(name: str, table: Any) -> Any:
         raise InputError(f"policies.{name} must be a table of parameters, got {table!r}")
     if "file" not in table:
         return table
-    try:
+    with read_errors(f"--policy: {table['file']}"):
         bandit = check(load, table["file"])
-    except OSError as error:
-        raise InputError(f"--policy: {table['file']} cannot be read: {error.strerror or error}") from None
     if not isinstance(bandit, Bandit | NamedBandit) or len(table) > 1:
         raise InputError(f"--policy {name} must have only the file of a Bandit, got {table!r}")
     return bandit

@@ -10,7 +10,7 @@ from typing import Any
 from driftwise.base.validation import require_choice
 from driftwise.cli import app
 from driftwise.cli.app import InputError, check, check_options
-from driftwise.cli.output import as_out_errors, print_table
+from driftwise.cli.output import as_out_errors, print_paragraph, print_table
 from driftwise.cli.stopping import hold_signals
 
 
@@ -116,18 +116,17 @@ def _print_tables(study: Any) -> None:
     from driftwise.analysis.report.final_table import ON_A_TERMINAL, final_table
     from driftwise.analysis.report.origin import manifest_text
     from driftwise.analysis.statistics.formatting import format_count
-    from driftwise.analysis.terminal import paragraph
 
     report, facts = study.data, study.manifest
     sizes = f"{format_count(facts['num_episodes'], 'episode')}, {format_count(facts['num_runs'], 'run')}"
     device = manifest_text(facts["device"])
-    print(paragraph(f"{facts['config']['summary']}: {sizes}, seed {facts['seed']}, on {device}"))
+    print_paragraph(f"{facts['config']['summary']}: {sizes}, seed {facts['seed']}, on {device}")
     print_table(final_table(report, ("environment",) * (len(report) > 1) + ON_A_TERMINAL, ranked=False))
     for note in dict.fromkeys(note for data in report.values() for note in data.grid_notes):
-        print(f"{paragraph(note)}\n")
+        print_paragraph(note, "\n\n")
     sweeps = rates.find_sweeps(report) if "environments" in facts["config"] else ()
     for sweep in sweeps:
         print(sweep.title)
         print_table(rates.exponents_table([sweep]).without("sweep"))
     if sweeps:
-        print(f"{paragraph(rates.exponents_legend(rates.exponents_table(sweeps)))}\n")
+        print_paragraph(rates.exponents_legend(rates.exponents_table(sweeps)), "\n\n")

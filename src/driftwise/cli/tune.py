@@ -9,7 +9,7 @@ from typing import Any
 from driftwise.base.validation import require_choice, require_instance, require_number
 from driftwise.cli import app
 from driftwise.cli.app import InputError, check, split_words
-from driftwise.cli.output import json_text, open_page, print_table, progress_bar
+from driftwise.cli.output import json_text, open_page, print_paragraph, print_table, progress_bar, read_errors
 
 OPTIONS_FILE = "TOML file of further options, and of any given here."
 LOG_KEYS: dict[str, type] = dict.fromkeys(("action", "reward", "propensity", "time", "encoder"), str)
@@ -103,7 +103,6 @@ def _refuse(values: Mapping[str, Any], when: str) -> None:
 def _tune_log(file: str, settings: dict[str, Any], *, out: str | None, as_json: bool) -> None:
     """Score memories on a log, and print or write the scores."""
     from driftwise.analysis import backtest_report as report
-    from driftwise.analysis.terminal import paragraph
     from driftwise.online import DecisionLog, backtest
     from driftwise.online.replay import read_samples
 
@@ -125,15 +124,15 @@ def _tune_log(file: str, settings: dict[str, Any], *, out: str | None, as_json: 
             print(text)
         else:
             print_table(report.scores_table(result, f"Forecasts one row ahead: {log.path}"))
-            print(f"{paragraph(f'{report.SCORES_NOTE} {report.LIMITS_NOTE}')}\n")
-            print(*map(paragraph, sentences), sep="\n")
+            print_paragraph(f"{report.SCORES_NOTE} {report.LIMITS_NOTE}", "\n\n")
+            for sentence in sentences:
+                print_paragraph(sentence)
         write_page(text, lambda: report.backtest_page(result, str(log.path)))
 
 
 def _tune_sizes(problem: Any, sizes: dict[str, Any], *, as_json: bool) -> None:
     """Print tunings, bounds and a recommendation for these sizes."""
     from driftwise.analysis import bounds
-    from driftwise.analysis.terminal import paragraph
     from driftwise.theory.bounds.advice import advise, require_possible_variation
     from driftwise.theory.bounds.bound import Setting
 
@@ -145,10 +144,10 @@ def _tune_sizes(problem: Any, sizes: dict[str, Any], *, as_json: bool) -> None:
         return
     for make_table in (bounds.tunings_table, bounds.bounds_table, bounds.bound_rates_table):
         print_table(make_table(setting, problem))
-    print(f"{paragraph(bounds.legend(setting, problem))}\n")
+    print_paragraph(bounds.legend(setting, problem), "\n\n")
     print(f"If the variation is not known, {bounds.choosers(setting, problem)}.\n")
-    print(f"{paragraph(bounds.caution(problem))}\n")
-    _print_advice(advice)
+    print_paragraph(bounds.caution(problem), "\n\n")
+    print_paragraph(f"Recommendation. {' '.join(advice.sentences)}")
 
 
 def _tune_experiment(
@@ -157,7 +156,6 @@ def _tune_experiment(
     """Print the same for every environment of an experiment, beside the parameters of its agents."""
     from driftwise.analysis import bounds
     from driftwise.analysis.studies import agents_table, setting_of
-    from driftwise.analysis.terminal import paragraph
     from driftwise.experiments.study import find_study
     from driftwise.theory.bounds.advice import advise
 
@@ -177,17 +175,11 @@ def _tune_experiment(
         print_table(agents_table(study, [label]).without("environment"))
         print_table(bounds.tunings_table(setting, problem))
         print_table(bounds.bounds_table(setting, problem))
-        _print_advice(advice)
+        print_paragraph(f"Recommendation. {' '.join(advice.sentences)}")
         print()
     for problem, setting in {problem: setting for setting, problem, _ in results.values()}.items():
-        print(f"{paragraph(bounds.legend(setting, problem))}\n")
-        print(paragraph(bounds.caution(problem)))
-
-
-def _print_advice(advice: Any) -> None:
-    from driftwise.analysis.terminal import paragraph
-
-    print(paragraph(f"Recommendation. {' '.join(advice.sentences)}"))
+        print_paragraph(bounds.legend(setting, problem), "\n\n")
+        print_paragraph(bounds.caution(problem))
 
 
 def read_options(file: str | None, kinds: Mapping[str, type]) -> dict[str, Any]:
@@ -198,9 +190,8 @@ def read_options(file: str | None, kinds: Mapping[str, type]) -> dict[str, Any]:
     if file is None:
         return {}
     try:
-        options = tomllib.loads(Path(file).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"--options: {file} cannot be read: {error.strerror or error}") from None
+        with read_errors(f"--options: {file}"):
+            options = tomllib.loads(Path(file).read_text(encoding="utf-8"))
     except ValueError as error:
         raise InputError(f"--options: {file} is not TOML: {error}") from None
     for name, value in options.items():
@@ -219,10 +210,8 @@ def open_log(file: str, *, needed: tuple[str, ...], encoder: str | None = None, 
     from driftwise.online.replay.table_log import SUFFIXES
 
     check(require_choice, "the ending of the log's name", Path(file).suffix.lower(), (*SUFFIXES, SUFFIX))
-    try:
+    with read_errors(file):
         Path(file).stat()
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror or error}") from None
     named = {name: value for name, value in {**columns, "encoder": encoder}.items() if value is not None}
     if file.lower().endswith(SUFFIX):
         if named:
@@ -235,10 +224,8 @@ def open_log(file: str, *, needed: tuple[str, ...], encoder: str | None = None, 
     if encoder is not None:
         from driftwise.online.encoding import Encoder
 
-        try:
+        with read_errors(f"encoder: {encoder}"):
             named["encoder"] = check(Encoder.from_toml, encoder)
-        except OSError as error:
-            raise InputError(f"encoder: {encoder} cannot be read: {error.strerror or error}") from None
     return check(TableLog, file, **{"action": None, **named, "features": tuple(named.get("features", ()))})
 
 

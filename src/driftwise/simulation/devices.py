@@ -46,7 +46,7 @@ def prepare_jax(num_cpus: int) -> None:
 
 
 def find_devices(device: str | None) -> tuple[Any, ...]:
-    """Return all devices of a kind, one CPU for each core; without a name, of the kind that JAX would take."""
+    """Return all devices of a kind, one CPU for each core; without a name, of the kind that JAX takes."""
     require_own_devices()
     prepare_jax(num_cores())
     chosen = device or jax.config.jax_default_device or jax.default_backend()  # pyright: ignore[reportAttributeAccessIssue]

@@ -146,9 +146,7 @@ class Shared(NamedTuple):
     every: Array  # episodes to a point
 
 
-@functools.partial(
-    jax.jit, static_argnums=(3, 4, 5), donate_argnames="state", compiler_options=_OPTIONS
-)
+@functools.partial(jax.jit, static_argnums=(3, 4, 5), donate_argnames="state", compiler_options=_OPTIONS)
 def play_chunk(
     shared: Shared, state: RunState, keys: Array, grid_size: int, turn: int, split: Split
 ) -> tuple[RunState, Array]:
