@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -60,7 +59,9 @@ def int_option(name: str, text: str, *, default: int | None = None, bits: int = 
     """Return an option of one integer, within the bounds of `require_count`."""
 
     def parse(word: str) -> int:
-        value = int(word) if re.fullmatch(r"[+-]?\d+", word) else word
+        value: Any = word
+        with contextlib.suppress(ValueError):
+            value = int(word)
         return check(require_count, name, value, bits=bits, **bounds)
 
     return typer.Option(default, name, metavar="N", parser=parse, help=text)
