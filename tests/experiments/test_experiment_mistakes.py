@@ -108,7 +108,7 @@ rate = 0.9 |  => rate is missing: opt_wlsvi needs it
 0.9 | 0.9\\nvariation_scale = 10 => variation_scale TOLD opt_wlsvi
 """)
 IN_TUNED = rows("""
-rate = 0.9 => rate is no key of opt_wlsvi.tuned, expected one of delta, beta_scale, tuning, norm, clip
+rate = 0.9 => rate is no key of opt_wlsvi.tuned, expected one of tuning, delta, beta_scale, norm, clip
 variation = 1 => variation is no key of opt_wlsvi.tuned, expected one of
 beta_scale = -1 => beta_scale must be a number of at least 0, got -1
 variation_scale = -1 => variation_scale must be a number of at least 0, got -1
