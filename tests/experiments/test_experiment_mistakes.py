@@ -204,10 +204,7 @@ MISTAKES = {
     **{in_drift(words): f"environment.drift.{says}" for words, says in IN_DRIFT},
     **{in_environment(words): f"environment.{says}" for words, says in IN_ENVIRONMENT},
     **{TOP + typed(*words.split(" | ")) + UNIFORM: f"environment: {says}" for words, says in TOO_MUCH},
-    **{
-        in_agent(*words.split(" | ")): f'agents."OPT-WLSVI".{says}'
-        for words, says in IN_AGENT
-    },
+    **{in_agent(*words.split(" | ")): f'agents."OPT-WLSVI".{says}' for words, says in IN_AGENT},
     **{with_tuned(words): f"agents.t.{says}" for words, says in IN_TUNED},
     **{in_top(words): says for words, says in TOP_LEVEL},
     **{in_arms(words): f"agents.a.base.{says}" for words, says in IN_ARMS},
