@@ -15,7 +15,6 @@ from driftwise.scenarios import MdpContext, Scenario, Trajectory, bandit_policy,
 from driftwise.scenarios.contestants import POLICY_SETS
 from driftwise.scenarios.problems import MDP_PROBLEMS
 from driftwise.scenarios.rounds import MdpRounds
-from driftwise.scenarios.scenario import FEEDBACKS
 
 ROUNDS = 60
 
@@ -142,7 +141,7 @@ def test_an_agent_learns_from_what_is_not_lost_with_the_plan_of_its_own_episode(
         )
         plan = agent.plan(state, table, for_plan)
         np.testing.assert_array_equal(taken, plan.policy)
-        if rounds.draws.loss[t] >= FEEDBACKS["lost"].lost:
+        if not rounds.lost[t]:
             state = agent.update(state, table, plan, rounds.observation(t, taken).episode)
 
 

@@ -18,7 +18,7 @@ from driftwise.environments import LinearBandit
 from driftwise.parts import Glr
 from driftwise.scenarios import Context, Reward, Scenario, bandit_policy, find_scenario, play_policy, suite
 from driftwise.scenarios.problems import BANDIT_PROBLEMS
-from driftwise.scenarios.rounds import BanditRounds
+from driftwise.scenarios.rounds import BanditRounds, lagged_values
 from driftwise.scenarios.scenario import FEEDBACKS, all_scenarios
 from tests.reference.bandits import rounds
 
@@ -264,7 +264,7 @@ def test_decisions_for_the_world_of_some_rounds_ago_are_so_far_behind(behind):
     best = rounds.means(numbers, np.maximum(numbers - behind, 0)).argmax(axis=-1).tolist()
     played = play_policy(lambda spec, seed: Watching(best, ()), here)
     lags = range(13)
-    values, optimal, chance = played.rounds.lagged_values(played.taken, lags)
+    values, optimal, chance = lagged_values(played.rounds, played.taken, lags)
     assert values.shape == optimal.shape == chance.shape == (13, ROUNDS - 12)
     assert decision_lag(values, optimal, chance, lags) == behind
     np.testing.assert_allclose(values[behind], optimal[behind], rtol=0, atol=1e-12)
@@ -275,7 +275,7 @@ def test_decisions_for_the_world_of_some_rounds_ago_are_so_far_behind(behind):
 
 def test_lags_are_of_rounds_in_which_the_world_has_moved():
     here = scenario(move="gradual")  # in rounds 30 to 90
-    values, *_ = BanditRounds(here, 0).lagged_values(np.zeros(ROUNDS, dtype=int), [0, 5])
+    values, *_ = lagged_values(BanditRounds(here, 0), np.zeros(ROUNDS, dtype=int), [0, 5])
     assert values.shape == (2, 90 + 5 - 30 - 1)
 
 

@@ -16,7 +16,7 @@ from driftwise.base.provenance import digest_code, provenance
 from driftwise.base.validation import ArgumentError
 from driftwise.scenarios.contestants import policy_named
 from driftwise.scenarios.rounds import Rounds, rounds_of
-from driftwise.scenarios.scenario import FEEDBACKS, DelayedFeedback, Scenario
+from driftwise.scenarios.scenario import Scenario
 from driftwise.scenarios.scenario_policies import PolicyMaker
 from driftwise.simulation.tasks import read_progress
 
@@ -56,7 +56,6 @@ def play_policy(make: PolicyMaker, scenario: Scenario, *, run: int = 0) -> Scena
     """
     rounds = rounds_of(scenario, run)
     policy: Any = make(rounds.spec, run)
-    feedback = DelayedFeedback(FEEDBACKS[scenario.feedback], rounds.draws)
     learnt, alarms = np.zeros((2, rounds.num_rounds), dtype=int)
     decisions, detects = [], False
     for t in range(rounds.num_rounds):
@@ -66,18 +65,19 @@ def play_policy(make: PolicyMaker, scenario: Scenario, *, run: int = 0) -> Scena
             except (pickle.PicklingError, AttributeError, TypeError) as error:
                 expected = "be one that can be pickled, for a restart"
                 raise ArgumentError("policy", expected, policy, str(error)) from None
-        decision = rounds.require_decision(policy.decide(rounds.context(t)))
-        decisions.append(decision)
-        feedback.send(t, rounds.observation(t, decision))
-        arriving = [*feedback.receive(t)]
-        answers = [policy.learn(observation) for observation in arriving]
-        raised = [answer for answer in answers if isinstance(answer, bool | np.bool)]
-        learnt[t], alarms[t], detects = len(arriving), any(raised), detects or bool(raised)
+        decisions.append(rounds.require_decision(policy.decide(rounds.context(t))))
+        arriving = t - rounds.feedback.delay  # the round whose observation comes now
+        if arriving >= 0 and not rounds.lost[arriving]:
+            answer = policy.learn(rounds.observation(arriving, decisions[arriving]))
+            learnt[t] = 1
+            if isinstance(answer, bool | np.bool):
+                alarms[t], detects = answer, True
     counting, taken = np.arange(scenario.warm_up, rounds.num_rounds), np.array(decisions)
     values, optimal = rounds.values(taken[counting], counting, counting)
-    frozen = rounds.frozen_values(taken, np.array(scenario.changes, dtype=int) + scenario.warm_up)
-    own_alarms = alarms[counting].astype(bool) if detects else None
-    return ScenarioRun(values, optimal, learnt[counting], taken[counting], own_alarms, frozen, rounds)
+    changes = np.array(scenario.changes, dtype=int) + scenario.warm_up
+    frozen, _ = rounds.values(taken[changes - rounds.frozen_lag], changes, changes)
+    raised = alarms[counting].astype(bool) if detects else None
+    return ScenarioRun(values, optimal, learnt[counting], taken[counting], raised, frozen, rounds)
 
 
 Score = Callable[[ScenarioRun, Scenario], Mapping[str, Any]]  # scores of a run, as plain values

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,101 +10,65 @@ import numpy as np
 
 from driftwise.base import random
 from driftwise.base.knowledge import AnchorMeasures, InitialDistribution, MeanRewards
-from driftwise.base.types import Episode, FeatureTable, Spec
+from driftwise.base.types import Episode, FeatureTable
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_instance
 from driftwise.environments import LinearBandit, LinearMdp, planning
-from driftwise.scenarios.scenario import FEEDBACKS, FeedbackDraws, Scenario
+from driftwise.scenarios.scenario import FEEDBACKS, Scenario
 from driftwise.scenarios.scenario_policies import Context, MdpContext, Reward, Trajectory
 
 _AGENT_NEEDS = (MeanRewards, AnchorMeasures, InitialDistribution)  # what agents may know of an MDP
+_FEEDBACK = 3  # the purpose of draws, after those of `driftwise.base.random`
 _EQUAL = 1e-9  # by which values that are equal may differ
 Values = tuple[np.ndarray, np.ndarray]  # of decisions, and the best ones
 
 
-class Rounds(ABC):
-    """The rounds of a run, those of the warm-up included, with the draws of the simulator.
+class _Run:
+    """A run of a scenario, warm-up included, with the draws of the simulator."""
 
-    In a round a policy decides once: on an arm, or on a policy for an episode of an MDP. Where a method takes
-    `models`, they are numbers of rounds `[N]`, in whose models decisions are valued.
-    """
+    path: np.ndarray  # [T, …] parameters of the model of every round
 
-    spec: Spec
-    path: np.ndarray  # parameters of the model of every round, [T, …]
-
-    def __init__(self, scenario: Scenario, run: int) -> None:
+    def __init__(self, scenario: Scenario, run: int, horizon: int) -> None:
         run_key = random.fold(random.key(scenario.seed), require_count("run", run, at_least=0, bits=32))
         self.num_rounds = scenario.warm_up + scenario.rounds
-        self._numbers, self._feedback = np.arange(self.num_rounds), FEEDBACKS[scenario.feedback]
-        self.draws = FeedbackDraws.of(run_key, self.num_rounds, self.spec.horizon)
-        self._keys = {
-            purpose: random.fold(random.fold(run_key, purpose), self._numbers)
-            for purpose in (random.ENVIRONMENT, random.ACTING)
-        }
-
-    @abstractmethod
-    def context(self, number: int) -> Any:
-        """Return the context of a round."""
-
-    @abstractmethod
-    def require_decision(self, decision: Any) -> Any:
-        """Return a policy's decision, or raise an `ArgumentError`."""
-
-    @abstractmethod
-    def observation(self, number: int, decision: Any) -> Any:
-        """Return what a policy learns from after this decision, if it arrives."""
-
-    @abstractmethod
-    def values(self, decisions: np.ndarray, at: np.ndarray, models: np.ndarray) -> Values:
-        """Return exact values `[N]` of decisions in the contexts of rounds `at`, and the best values."""
-
-    @abstractmethod
-    def random_values(self, at: np.ndarray, models: np.ndarray) -> np.ndarray:
-        """Return exact values `[N]` of uniformly random decisions in the same contexts and models."""
-
-    @abstractmethod
-    def frozen_values(self, decisions: np.ndarray, changes: np.ndarray) -> np.ndarray:
-        """Return values in rounds `changes` of the last decision made without the change.
-
-        In a bandit this is the decision of the round itself, in an MDP that of the episode before.
-        """
-
-    def lagged_values(
-        self, decisions: np.ndarray, lags: Sequence[int]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the values of decisions in the models of earlier rounds, the best ones and random ones.
-
-        All are `[lags, T]`, over the same T rounds: those before which as many rounds as the largest lag have
-        decisions, and in which the model has changed since then.
-        """
-        most, first = max(lags), self.num_rounds - len(decisions)
-        at = np.arange(first + most, self.num_rounds)
-        at = at[(self.path[at] != self.path[at - most]).any(axis=-1)]
-        values, optimal = zip(*(self.values(decisions[at - first], at, at - n) for n in lags), strict=True)
-        return np.array(values), np.array(optimal), np.array([self.random_values(at, at - n) for n in lags])
+        self.feedback, self._numbers = FEEDBACKS[scenario.feedback], np.arange(self.num_rounds)
+        feedback_keys, self._environment_keys, self._acting_keys = (
+            random.fold(random.fold(run_key, purpose), self._numbers)
+            for purpose in (_FEEDBACK, random.ENVIRONMENT, random.ACTING)
+        )
+        luck = random.draw_uniform(feedback_keys, 1 + horizon, np.float64)
+        self.lost, self._corruption_luck = luck[:, 0] < self.feedback.lost, luck[:, 1:]
 
 
-class BanditRounds(Rounds):
-    """Rounds with arms `[T, A, d]`, and the rewards `[T, A]` that come back for each of them."""
+class BanditRounds(_Run):
+    """Rounds with arms `[T, A, d]`, and the rewards `[T, A]` that come back for each of them.
+
+    A policy decides once in a round. Where a method takes `models`, they are numbers of rounds `[N]`, in
+    whose models decisions are valued.
+    """
+
+    frozen_lag = 0  # rounds from the last decision made without a change to the change: arms are new here
 
     def __init__(self, scenario: Scenario, run: int) -> None:
         environment = require_instance("environment", scenario.environment(), LinearBandit)
         self.spec, self._environment = environment.spec, environment.to_arrays()
-        super().__init__(scenario, run)
-        drawn = self._environment.draw(self._keys[random.ENVIRONMENT])
+        super().__init__(scenario, run, self.spec.horizon)
+        drawn = self._environment.draw(self._environment_keys)
         self.path, self._arms = environment.at(self._numbers), drawn.arms.values
         means = self.means(self._numbers, self._numbers)
         rewards = self._environment.reward(means, drawn.luck[:, None])
         best = means >= means.max(axis=-1, keepdims=True)
-        self._rewards = self._feedback.corrupt(rewards, best, self.draws.corruption)
+        self._rewards = self.feedback.corrupt(rewards, best, self._corruption_luck)
 
     def means(self, at: np.ndarray, models: np.ndarray) -> np.ndarray:
         """Return mean rewards of the arms of rounds `at` in the models of others, `[N, A]`."""
         return self._environment.means(FeatureTable(self._arms[at]), self.path[models])
 
     def context(self, number: int) -> Context:
+        """Return the context of a round."""
         return Context(number, self._arms[number].copy())
 
     def require_decision(self, decision: Any) -> int:
+        """Return a policy's decision, or raise an `ArgumentError`."""
         try:
             arm = operator.index(decision)
         except TypeError:
@@ -115,29 +78,31 @@ class BanditRounds(Rounds):
         return arm
 
     def observation(self, number: int, decision: int) -> Reward:
+        """Return what a policy learns from after this decision, if it arrives."""
         return Reward(number, self._arms[number].copy(), decision, float(self._rewards[number, decision]))
 
     def values(self, decisions: np.ndarray, at: np.ndarray, models: np.ndarray) -> Values:
+        """Return exact values `[N]` of decisions in the contexts of rounds `at`, and the best values."""
         means = self.means(at, models)
         return np.take_along_axis(means, decisions[:, None], axis=-1)[:, 0], means.max(axis=-1)
 
     def random_values(self, at: np.ndarray, models: np.ndarray) -> np.ndarray:
+        """Return exact values `[N]` of uniformly random decisions in the same contexts and models."""
         return self.means(at, models).mean(axis=-1)
 
-    def frozen_values(self, decisions: np.ndarray, changes: np.ndarray) -> np.ndarray:
-        return self.values(decisions[changes], changes, changes)[0]  # arms are new in every round
 
-
-class MdpRounds(Rounds):
+class MdpRounds(_Run):
     """Episodes with first states, luck for each step, and models that are mixtures of anchors, `[T, J]`."""
+
+    frozen_lag = 1
 
     def __init__(self, scenario: Scenario, run: int) -> None:
         environment = require_instance("environment", scenario.environment(), LinearMdp)
         self.spec, self._environment = environment.spec, environment.to_arrays(needs=_AGENT_NEEDS)
-        super().__init__(scenario, run)
         horizon = self.spec.horizon
-        self._luck = random.draw_uniform(self._keys[random.ENVIRONMENT], 1 + 2 * horizon, np.float64)
-        self._choices = random.draw_uniform(self._keys[random.ACTING], horizon, np.float64)
+        super().__init__(scenario, run, horizon)
+        self._luck = random.draw_uniform(self._environment_keys, 1 + 2 * horizon, np.float64)
+        self._choices = random.draw_uniform(self._acting_keys, horizon, np.float64)
         self.starts = random.choose_index(self._environment.cumulative_initial, self._luck[:, 0])
         self.path = environment.at(self._numbers)
         features = self._features = self._environment.features
@@ -184,7 +149,7 @@ class MdpRounds(Rounds):
         rewards = self._environment.reward(self._means[number, steps, states, actions], luck[2::2])
         own = self._q[number, steps, states]
         best = own[steps, actions] >= own.max(axis=-1) - _EQUAL
-        received = self._feedback.corrupt(rewards, best, self.draws.corruption[number])
+        received = self.feedback.corrupt(rewards, best, self._corruption_luck[number])
         features = self._features[states, actions]
         return Trajectory(number, Episode(states, actions, features, received, successors))
 
@@ -200,10 +165,25 @@ class MdpRounds(Rounds):
         uniform = np.full(self._means.shape[1:], 1 / self.spec.num_actions)
         return self.values(np.broadcast_to(uniform, (len(at), *uniform.shape)), at, models)[0]
 
-    def frozen_values(self, decisions: np.ndarray, changes: np.ndarray) -> np.ndarray:
-        return self.values(decisions[changes - 1], changes, changes)[0]
+
+Rounds = BanditRounds | MdpRounds
 
 
 def rounds_of(scenario: Scenario, run: int) -> Rounds:
     """Return all rounds of a run."""
     return (BanditRounds if scenario.kind == "bandits" else MdpRounds)(scenario, run)
+
+
+def lagged_values(
+    rounds: Rounds, decisions: np.ndarray, lags: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the values of decisions in the models of earlier rounds, the best ones and random ones.
+
+    All are `[lags, T]`, over the same T rounds: those before which as many rounds as the largest lag have
+    decisions, and in which the model has changed since then.
+    """
+    most, first = max(lags), rounds.num_rounds - len(decisions)
+    at = np.arange(first + most, rounds.num_rounds)
+    at = at[(rounds.path[at] != rounds.path[at - most]).any(axis=-1)]
+    values, optimal = zip(*(rounds.values(decisions[at - first], at, at - n) for n in lags), strict=True)
+    return np.array(values), np.array(optimal), np.array([rounds.random_values(at, at - n) for n in lags])

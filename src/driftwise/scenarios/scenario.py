@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.base import random
-from driftwise.base.types import Key
 from driftwise.base.validation import ArgumentError, require_choice, require_count, suggest_name
 from driftwise.environments import Environment
 from driftwise.environments.drift import Constant, Drift, Sum, Then
 from driftwise.environments.models.linear_bandit import Corruption, Mirrored
-from driftwise.scenarios.problems import DRIFT_MOVES, PROBLEM_KINDS, SCENARIO_PROBLEMS, STRENGTHS
-
-_PURPOSE = 3  # after those of `driftwise.base.random`: feedback has draws of its own
+from driftwise.scenarios.problems import BANDIT_PROBLEMS, DRIFT_MOVES, SCENARIO_PROBLEMS, STRENGTHS
 
 
 class Feedback(NamedTuple):
@@ -45,37 +39,6 @@ FEEDBACKS = {
         "three in ten rewards of best arms or actions come as 1 − reward", corruption=Mirrored(share=0.3)
     ),
 }
-
-
-class FeedbackDraws(NamedTuple):
-    """Uniform numbers that decide what happens to the rewards of each round."""
-
-    loss: np.ndarray  # [T]
-    corruption: np.ndarray  # [T, H]
-
-    @classmethod
-    def of(cls, run_key: Key, num_rounds: int, horizon: int) -> FeedbackDraws:
-        keys = random.fold(random.fold(run_key, _PURPOSE), np.arange(num_rounds))
-        luck = random.draw_uniform(keys, 1 + horizon, np.float64)
-        return cls(luck[:, 0], luck[:, 1:])
-
-
-class DelayedFeedback:
-    """A queue of observations that the policy has not received yet."""
-
-    def __init__(self, feedback: Feedback, draws: FeedbackDraws) -> None:
-        self._lost, self._delay = draws.loss < feedback.lost, feedback.delay
-        self._waiting: deque[tuple[int, Any]] = deque()
-
-    def send(self, number: int, observation: Any) -> None:
-        """Send the observation of a round, which may get lost."""
-        if not self._lost[number]:
-            self._waiting.append((number, observation))
-
-    def receive(self, number: int) -> Iterator[Any]:
-        """Yield the observations that arrive at the end of a round, in order."""
-        while self._waiting and self._waiting[0][0] + self._delay <= number:
-            yield self._waiting.popleft()[1]
 
 
 STARTS = {
@@ -147,7 +110,7 @@ class Scenario:
     @property
     def kind(self) -> str:
         """One of `PROBLEM_KINDS`."""
-        return next(kind for kind, problems in PROBLEM_KINDS.items() if self.problem in problems)
+        return "bandits" if self.problem in BANDIT_PROBLEMS else "mdps"
 
     @property
     def summary(self) -> str:
@@ -233,14 +196,8 @@ def _by_move(size: str) -> list[list[Scenario]]:
 
 def find_scenario(name: str, size: str = "small") -> Scenario:
     """Return the scenario of that name, in the sizes of a suite."""
-    sizes = SUITES[require_choice("suite", size, list(SUITES))]
-    try:
-        problem, moved, feedback, start = name.split("/")
-        move, _, strength = moved.partition("-")
-        scenario = Scenario(problem, move, strength or "strong", feedback, start, sizes.rounds, sizes.runs)
-    except (ValueError, AttributeError):
-        scenario = None
-    if scenario is None or scenario.name != name:
+    scenarios = all_scenarios(size)
+    if name not in scenarios:
         expected = "be PROBLEM/MOVE-STRENGTH/FEEDBACK/START, as 'driftwise list scenarios' has them"
-        raise ArgumentError("scenario", expected, name, f"{name!r}{suggest_name(name, all_scenarios(size))}")
-    return scenario
+        raise ArgumentError("scenario", expected, name, f"{name!r}{suggest_name(name, scenarios)}")
+    return scenarios[name]

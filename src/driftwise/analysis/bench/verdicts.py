@@ -15,6 +15,7 @@ from driftwise.analysis.statistics import rank_table
 from driftwise.analysis.statistics.estimation import mean_interval
 from driftwise.scenarios.contestants import POLICY_SETS, RANDOM_POLICY
 from driftwise.scenarios.playing import ScenarioOutcome, ScenarioRun
+from driftwise.scenarios.rounds import lagged_values
 from driftwise.scenarios.scenario import SUITES, Scenario
 
 FACTORS = (1.1, 1.5, 2.0, 3.0, 5.0, 10.0)
@@ -32,7 +33,7 @@ def run_scores(run: ScenarioRun, scenario: Scenario) -> dict[str, Any]:
         lags = [0, 1, 2]  # Fibonacci's numbers up to an eighth of the run
         while (ahead := lags[-2] + lags[-1]) <= rounds // 8:
             lags.append(ahead)
-        lag = adaptation.decision_lag(*run.rounds.lagged_values(run.taken, lags), lags)
+        lag = adaptation.decision_lag(*lagged_values(run.rounds, run.taken, lags), lags)
     elif run.alarms is not None:
         alarms = adaptation.alarm_scores(np.flatnonzero(run.alarms).tolist(), changes, rounds)._asdict()
     at = adaptation.adaptation(run.values, run.optimal, changes, frozen=run.frozen)
