@@ -18,7 +18,7 @@ from driftwise.online.encoding import Encoder
 from driftwise.online.replay import Options, Replay, TableLog, replay
 from driftwise.online.replay.confidence_sequences import DriftBound, TwoSided
 from driftwise.online.replay.independence import _log_predicted, measure_dependence
-from driftwise.online.replay.replaying import ReplaySchedule
+from driftwise.online.replay.options import ReplaySchedule
 from tests.browser import find_chromium, probe
 from tests.online.test_replay import COLUMNS, drawn, write_csv
 

@@ -88,7 +88,7 @@ def test_a_learning_agent_earns_more_than_the_log_and_less_than_is_possible(log:
     whole, own = replay(log, "lin_ucb", {"radius": 0.3})
     found, logged = own.final.values, whole.logged.final.values["IPS"]
     for name in ("IPS", "SNIPS", "DR"):
-        assert logged.high < found[name].value < BEST_VALUE + 3 * found[name].error, name
+        assert logged.interval.high < found[name].value < BEST_VALUE + 3 * found[name].error, name
 
 
 def test_a_frozen_policy_is_estimated_on_the_rest_and_its_estimates_agree(log: TableLog) -> None:

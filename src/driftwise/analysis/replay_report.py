@@ -147,7 +147,7 @@ def _estimates_table(replay: Replay) -> Table:
         (
             name,
             method,
-            *(Cell.of(format_number, number) for number in (*estimate, estimate.low, estimate.high)),
+            *(Cell.of(format_number, number) for number in (*estimate, *estimate.interval[1:])),
         )
         for name, evaluation in replay.policies.items()
         for method, estimate in evaluation.final.values.items()

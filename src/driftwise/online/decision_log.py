@@ -154,10 +154,6 @@ class DecisionLog:
         """Return the path as plain values."""
         return {"log": str(self.path)}
 
-    def changed_error(self) -> ValueError:
-        """Return the error of a file that differs when it is read again."""
-        return ValueError(f"{self.path} must stay as it is while it is read, but it has changed")
-
     def _append(self, line: dict[str, Any]) -> None:
         text = json.dumps(line, separators=(",", ":"), allow_nan=False).encode() + b"\n"
         with self._lock:

@@ -10,7 +10,8 @@ with require_extra("replay", "cli"):
     from driftwise.online.replay.evaluations import PolicyEvaluation, Window
     from driftwise.online.replay.independence import INDEPENDENCE_LEVEL
     from driftwise.online.replay.logged_rows import MAX_WEIGHTS, LoggedSamples, read_samples
-    from driftwise.online.replay.replaying import Options, Replay, replay
+    from driftwise.online.replay.options import Options
+    from driftwise.online.replay.replaying import Replay, replay
     from driftwise.online.replay.table_log import TableLog
 
 __all__ = ["INDEPENDENCE_LEVEL", "MAX_WEIGHTS", "Estimate", "Estimates", "Interval", "LoggedSamples"]

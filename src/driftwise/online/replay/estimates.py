@@ -22,21 +22,13 @@ class Estimate(NamedTuple):
     error: float
 
     @property
-    def low(self) -> float:
-        """The lower end of the normal 95 % interval."""
-        return self.value - _NORMAL_95 * self.error
-
-    @property
-    def high(self) -> float:
-        return self.value + _NORMAL_95 * self.error
-
-    @property
     def interval(self) -> Interval:
         """The value with its normal 95 % interval."""
-        return Interval(self.value, self.low, self.high)
+        half = _NORMAL_95 * self.error
+        return Interval(self.value, self.value - half, self.value + half)
 
     def to_json(self) -> dict[str, float]:
-        return {**self._asdict(), "low": self.low, "high": self.high}
+        return self._asdict() | self.interval._asdict()
 
 
 class Estimates(NamedTuple):

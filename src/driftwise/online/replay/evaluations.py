@@ -19,40 +19,11 @@ from driftwise.online.replay.confidence_sequences import (
     asymptotic_half_width,
 )
 from driftwise.online.replay.estimates import Estimates, Event, Tally, WeightedMean
-from driftwise.online.replay.logged_rows import LoggedRow
+from driftwise.online.replay.logged_rows import LoggedRow, LoggedRows
+from driftwise.online.replay.options import ReplaySchedule
 
 Intervals = Mapping[str, Interval]  # by their kinds
 _BURN_IN = 100  # events, whose variance decides where the asymptotic sequence is tightest
-
-
-@dataclass(frozen=True)
-class RewardScale:
-    """The rewards that there can be, which sequences see in [0, 1]."""
-
-    low: float
-    high: float
-
-    @property
-    def width(self) -> float:
-        return self.high - self.low
-
-    def scaled(self, reward: float) -> float:
-        """Return a reward in [0, 1]."""
-        if not self.low <= reward <= self.high:
-            expected = f"rewards of the log must lie in reward_range, from {self.low:g} to {self.high:g}"
-            raise ValueError(f"{expected}, got {reward:g}")
-        return (reward - self.low) / self.width
-
-
-class Level(NamedTuple):
-    """Numbers that all intervals of a replay share."""
-
-    delta: float
-    rate: float  # η of the exponentially weighted means
-    looks: int  # fixed times at which they are looked at
-    events: int  # that there will be
-    range: RewardScale | None
-    k: float
 
 
 def pseudo_outcome(
@@ -74,22 +45,22 @@ def pseudo_outcome(
 class _Intervals:
     """All intervals for one mean: `top` is 1 for a value, 0 for a difference, as in `TwoSided`."""
 
-    def __init__(self, level: Level, *, top: float) -> None:
-        self._level, self._mean, self._tightest_at = level, WeightedMean(), np.nan
-        self._shift, self._unit = (top * level.range.low, level.range.width) if level.range else (0.0, 1.0)
-        scale = 1 + level.k if top else 2.0
+    def __init__(self, schedule: ReplaySchedule, *, top: float, k: float = 1.0) -> None:
+        self._schedule, self._mean, self._tightest_at = schedule, WeightedMean(), np.nan
+        scale = schedule.scale
+        self._shift, self._unit = (top * scale.low, scale.width) if scale else (0.0, 1.0)
         bounds = {
             "running": DriftBound,
-            "weighted": partial(DriftBound, rate=level.rate),
-            "plug_in": partial(PlugInBound, alpha=level.delta / 2),
+            "weighted": partial(DriftBound, rate=1 - 1 / schedule.memory),
+            "plug_in": partial(PlugInBound, alpha=schedule.options.delta / 2),
         }
-        self._sequences = {name: TwoSided(bound, scale=scale, top=top) for name, bound in bounds.items()}
+        self._sequences = {name: TwoSided(bound, scale=1 + k, top=top) for name, bound in bounds.items()}
 
     def add(self, term: float, outcomes: tuple[float, float] | None) -> None:
         """Take in a term of the doubly robust mean, and an outcome with its opposite, if there is a range."""
         self._mean.add(term)
         if self._mean.weight >= _BURN_IN and not self._tightest_at > 0:
-            self._tightest_at = self._level.events * self._variance
+            self._tightest_at = self._schedule.events * self._variance
         if outcomes is not None:
             for sequence in self._sequences.values():
                 sequence.add(*outcomes)
@@ -101,16 +72,16 @@ class _Intervals:
     @property
     def intervals(self) -> dict[str, Interval]:
         """The intervals after all events so far, by name; some need the range of rewards."""
-        estimate, level = self._mean.estimate, self._level
+        estimate, delta = self._mean.estimate, self._schedule.options.delta
         count, value = self._mean.weight, estimate.value
         half_widths = {
-            "normal": NormalDist().inv_cdf(1 - level.delta / 2) * estimate.error,
-            "asymptotic": asymptotic_half_width(count, self._variance, self._tightest_at, level.delta),
+            "normal": NormalDist().inv_cdf(1 - delta / 2) * estimate.error,
+            "asymptotic": asymptotic_half_width(count, self._variance, self._tightest_at, delta),
         }
         intervals = {name: Interval(value, value - half, value + half) for name, half in half_widths.items()}
-        if level.range is not None:
+        if self._schedule.scale is not None:
             for name, sequence in self._sequences.items():
-                alpha = level.delta / level.looks if name == "weighted" else level.delta
+                alpha = delta / self._schedule.looks if name == "weighted" else delta
                 intervals[name] = Interval(*(self._shift + self._unit * end for end in sequence.at(alpha)))
         return intervals
 
@@ -187,13 +158,15 @@ class PolicyEvaluation:
 class Evaluator:
     """Running sums of one policy."""
 
-    def __init__(self, level: Level, others: tuple[str, ...], actions: tuple[str, ...]) -> None:
-        self._so_far, self._window, self.windows = Tally(), Tally(), list[Window]()
-        self._value = _Intervals(level, top=1.0)
-        self._differences = {name: _Intervals(level, top=0.0) for name in others}
-        self._constancy = ConstancyTest(level.delta)
-        self._names, self._events, self._unsupported = actions, 0, 0.0
-        self._rows, self._shares, self._weights, self._rewards = np.zeros((4, len(actions)))
+    def __init__(
+        self, schedule: ReplaySchedule, rows: LoggedRows, others: tuple[str, ...], *, k: float
+    ) -> None:
+        self._so_far, self._window, self._windows = Tally(), Tally(), list[Window]()
+        self._value = _Intervals(schedule, top=1.0, k=k)
+        self._differences = {name: _Intervals(schedule, top=0.0) for name in others}
+        self._constancy = ConstancyTest(schedule.options.delta)
+        self._all_rows, self._events, self._unsupported = rows, 0, 0.0
+        self._rows, self._shares, self._weights, self._rewards = np.zeros((4, len(rows.actions)))
 
     def add(self, event: Event, others: Mapping[str, Event], row: LoggedRow) -> None:
         """Take in a row, as this policy's estimators and those of others see it."""
@@ -218,18 +191,16 @@ class Evaluator:
         """Keep the estimates after so many rows, and begin a window."""
         differences = {name: difference.intervals for name, difference in self._differences.items()}
         estimates = self._window.estimates, self._so_far.estimates
-        self.windows.append(Window(row, *estimates, self._value.intervals, differences))
+        self._windows.append(Window(row, *estimates, self._value.intervals, differences))
         self._window = Tally()
 
-    def evaluation(
-        self, algorithm: str, parameters: Mapping[str, Any], learnt: int, *, all_chances: bool
-    ) -> PolicyEvaluation:
+    def evaluation(self, algorithm: str, parameters: Mapping[str, Any], learnt: int) -> PolicyEvaluation:
         """Return all estimates."""
         with np.errstate(invalid="ignore", divide="ignore"):
             means = self._shares / self._events, self._weights / self._rows, self._rewards / self._weights
         columns = self._rows.astype(int).tolist(), *(column.tolist() for column in means)
         summaries = map(ActionSummary._make, zip(*columns, strict=True))
-        actions = dict(zip(self._names, summaries, strict=True))
-        unsupported = self._unsupported / self._events if all_chances else None
-        changed_by, windows = self._constancy.changed_by, tuple(self.windows)
+        actions = dict(zip(self._all_rows.actions, summaries, strict=True))
+        unsupported = self._unsupported / self._events if self._all_rows.has_chances else None
+        changed_by, windows = self._constancy.changed_by, tuple(self._windows)
         return PolicyEvaluation(algorithm, parameters, learnt, unsupported, changed_by, actions, windows)

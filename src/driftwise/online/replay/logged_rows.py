@@ -12,7 +12,7 @@ import numpy as np
 from driftwise.online.decision_log import DecisionLog, LoggedDecision
 from driftwise.online.encoding import Encoder
 from driftwise.online.named_arms import ArmBlocks
-from driftwise.online.replay.table_log import Survey, TableLog
+from driftwise.online.replay.table_log import Survey, TableLog, changed_error, number_actions
 
 MAX_WEIGHTS = 500  # a row takes time in their cube: then some hundredths of a second
 
@@ -132,12 +132,9 @@ def _rows_of_decisions(log: DecisionLog) -> LoggedRows:
             if logged.reward is not None:
                 arms, arm, chances = logged.arms, logged.arm, logged.probabilities
                 propensity = float(chances[arm])
-                names = _arm_names(logged)
-                if not numbers.keys() >= {*names}:
-                    raise log.changed_error()
-                own = np.array([numbers[name] for name in names])
+                of_arms = number_actions(log, numbers, _arm_names(logged))
                 yield LoggedRow(
-                    arms.view, arm, arms[arm], logged.reward, propensity, chances, own, logged.time
+                    arms.view, arm, arms[arm], logged.reward, propensity, chances, of_arms, logged.time
                 )
 
     return LoggedRows(count, skipped, tuple(numbers), least, dim, most, True, True, None, None, read)
@@ -175,6 +172,6 @@ def read_samples(log: TableLog | DecisionLog, *, shared: bool = False) -> Logged
             features[count], numbers[count] = row.taken, (row.reward, row.time)
         count += 1
     if count != rows.number:
-        raise log.changed_error()
+        raise changed_error(log)
     times = numbers[:, 1].copy() if rows.has_times else None
     return LoggedSamples(features, numbers[:, 0].copy(), rows.actions, rows.skipped, times, rows.encoding)

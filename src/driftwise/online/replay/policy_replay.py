@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,47 +16,41 @@ from driftwise.online.bandit import Bandit
 from driftwise.online.deciders import Decider, Offer, make_decider
 from driftwise.online.named_bandit import NamedBandit
 from driftwise.online.replay.estimates import Event
-from driftwise.online.replay.evaluations import RewardScale, pseudo_outcome
-from driftwise.online.replay.logged_rows import LoggedRow
+from driftwise.online.replay.evaluations import pseudo_outcome
+from driftwise.online.replay.logged_rows import LoggedRow, LoggedRows
+from driftwise.online.replay.options import ReplaySchedule, RewardScale
 
 _BANDIT_OPTIONS = ("epsilon", "num_draws")  # options of a bandit that change its policy
 LOGGED = "logged"  # the policy that wrote the log
 PolicyDescription = Mapping[str, Any] | Bandit | NamedBandit
 
 
-class ReplayedPolicy(NamedTuple):
-    """An agent that is evaluated."""
-
-    algorithm: str
-    parameters: dict[str, Any]
-    decider: Decider
-    epsilon: float
-
-
-def make_policy(name: str, description: PolicyDescription, dim: int, seed: int) -> ReplayedPolicy:
+def make_policy(
+    name: str, description: PolicyDescription, schedule: ReplaySchedule, rows: LoggedRows
+) -> PolicyReplay:
     """Return the policy of a bandit, or of a table with its `algorithm` and parameters."""
     require_instance("policies", name, str)
     if name == LOGGED:
         raise ArgumentError("policies", f"have names other than {LOGGED!r}, which the log has", name)
+    bandit = description.bandit if isinstance(description, NamedBandit) else description
+    parameters, state = dict[str, Any](), None
     with prefix_errors(f"policy {name}"):
-        if isinstance(description, NamedBandit):
-            description = description.bandit
-        if isinstance(description, Bandit):
-            if description.agent.spec.dim != dim:
-                got = description.agent.spec.dim
-                raise ValueError(f"it must have the {dim} features of the log's actions, got {got}")
-            settings = description.settings
-            decider = make_decider(description.agent, settings.seed, settings.num_draws)
-            decider.state = description.state
-            return ReplayedPolicy(settings.algorithm, {}, decider, settings.epsilon)
-        parameters = dict(description)
-        algorithm = parameters.pop("algorithm", name)
-        exploring = [option for option in _BANDIT_OPTIONS if not find_algorithm(algorithm).takes(option)]
-        own = {key: value for key, value in parameters.items() if key not in exploring}
-        build(Spec.bandit(dim=dim, num_arms=1), algorithm, **own)  # a bandit has more options
-        bandit = Bandit(algorithm, dim=dim, seed=seed, **parameters)
-        decider = make_decider(bandit.agent, seed, bandit.settings.num_draws)
-        return ReplayedPolicy(algorithm, parameters, decider, bandit.settings.epsilon)
+        if isinstance(bandit, Bandit):
+            if (dim := bandit.agent.spec.dim) != rows.dim:
+                raise ValueError(f"it must have the {rows.dim} features of the log's actions, got {dim}")
+            state = bandit.state
+        else:
+            parameters = dict(bandit)
+            algorithm = parameters.pop("algorithm", name)
+            exploring = [option for option in _BANDIT_OPTIONS if not find_algorithm(algorithm).takes(option)]
+            needed = {key: value for key, value in parameters.items() if key not in exploring}
+            build(Spec.bandit(dim=rows.dim, num_arms=1), algorithm, **needed)  # a bandit has more options
+            bandit = Bandit(algorithm, dim=rows.dim, seed=schedule.options.seed, **parameters)
+    settings = bandit.settings
+    decider = make_decider(bandit.agent, settings.seed, settings.num_draws)
+    if state is not None:
+        decider.state = state
+    return PolicyReplay(settings.algorithm, parameters, decider, settings.epsilon, schedule, rows)
 
 
 class RewardModel:
@@ -92,19 +86,18 @@ class PolicyReplay:
 
     def __init__(
         self,
-        policy: ReplayedPolicy,
-        scale: RewardScale | None,
-        *,
-        learn_all: bool,
-        clip: float | None,
-        k: float,
-        frozen: int,
-        least_propensity: float,
+        algorithm: str,
+        parameters: Mapping[str, Any],
+        decider: Decider,
+        epsilon: float,
+        schedule: ReplaySchedule,
+        rows: LoggedRows,
     ) -> None:
-        self._decider, self._epsilon, self._scale, self._k = policy.decider, policy.epsilon, scale, k
-        self._learn_all, self._frozen, self.learnt = learn_all, frozen, 0
-        self._clip = np.inf if clip is None else clip
-        self._share = max(least_propensity, 1 / self._clip)  # 1/M
+        self.algorithm, self.parameters, self.decider, self._epsilon = algorithm, parameters, decider, epsilon
+        options, self._scale, self._frozen = schedule.options, schedule.scale, schedule.frozen
+        self._k, self._learn_all, self.learnt = options.k, options.learn == "all", 0
+        self._clip = np.inf if options.clip is None else options.clip
+        self._share = max(rows.least_propensity, 1 / self._clip)  # 1/M
 
     def step(
         self, row: LoggedRow, arms: np.ndarray, predictions: np.ndarray, number: int, uniform: float
@@ -130,13 +123,13 @@ class PolicyReplay:
         if (accepted or self._learn_all) and not 0 < self._frozen <= number:
             if self._learn_all:  # as if it had been the only arm, since somebody else chose it
                 offer, arm = self._offer(arms[arm : arm + 1], number, row.time), 0
-            self._decider.learn(offer.choice(arm), row.reward, row.time)
+            self.decider.learn(offer.choice(arm), row.reward, row.time)
             self.learnt += 1
         return event
 
     def _offer(self, arms: np.ndarray, number: int, time: float) -> Offer:
         try:
-            return self._decider.offer(arms, number, time)
+            return self.decider.offer(arms, number, time)
         except FloatingPointError as error:
             raise ValueError(str(error)) from None
 

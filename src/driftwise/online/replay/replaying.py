@@ -6,125 +6,34 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from driftwise.base.validation import (
-    ArgumentError,
-    require_choice,
-    require_count,
-    require_instance,
-    require_number,
-)
+from driftwise.base.validation import ArgumentError, require_choice
 from driftwise.online.deciders import RoundDraws, uses_clock
 from driftwise.online.decision_log import DecisionLog
-from driftwise.online.limits import require_reward_range
 from driftwise.online.replay.estimates import Event
-from driftwise.online.replay.evaluations import Evaluator, Level, PolicyEvaluation, RewardScale
+from driftwise.online.replay.evaluations import Evaluator, PolicyEvaluation
 from driftwise.online.replay.independence import Dependence, require_random
 from driftwise.online.replay.logged_rows import LoggedRow, LoggedRows, read_rows
+from driftwise.online.replay.options import Options, ReplaySchedule, RewardScale
 from driftwise.online.replay.policy_replay import (
     LOGGED,
     PolicyDescription,
     PolicyReplay,
-    ReplayedPolicy,
     RewardModel,
     logged_event,
     make_policy,
 )
-from driftwise.online.replay.table_log import TableLog
+from driftwise.online.replay.table_log import TableLog, changed_error
 
 _ROWS_AT_ONCE = 64  # in memory, with all their arms
-_LEARN = ("accepted", "all")
-_WINDOWS = 50  # by default
-_MAX_WINDOWS = 10_000  # they are kept
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of a replay.
-
-    Args:
-      learn: the rows that agents learn from. `accepted`: those that are accepted as if the agent had acted
-        itself; this evaluates the agent learning only from these. `all`: every row; this evaluates the
-        policies that the agent makes of the log as it is.
-      clip: the largest weight `ρ`; larger ones are cut to it. That lowers variance and brings a bias.
-      reward_range: the lowest and the highest reward that there can be. Without it there are no intervals
-        that hold at all times.
-      delta: the probability at which an interval may fail.
-      memory: rows, 1/(1−η), of the exponentially weighted means; by default a tenth of those estimated on.
-      k: how much of the reward model goes into the intervals, which are then doubly robust: 0 is none. It
-        needs the range, and the probabilities of all actions.
-      against: the name of a policy that the others are compared with, besides the logged one.
-      assume_random: whether to take the shares of actions for propensities although the actions of the log
-        are found not to be random. All estimates are then biased.
-      shared: whether actions of a table share the weights of the context, see `ActionEncoding`.
-      frozen_after: learn from that many rows, then keep the policies and estimate on the others.
-      every: rows of a window; by default a fiftieth of all.
-      seed: of the agents' draws and of acceptance.
-    """
-
-    learn: Literal["accepted", "all"] = "accepted"
-    clip: float | None = None
-    reward_range: tuple[float, float] | None = None
-    delta: float = 0.05
-    memory: float | None = None
-    k: float = 0.0
-    against: str | None = None
-    assume_random: bool = False
-    shared: bool = False
-    frozen_after: int | None = None
-    every: int | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        require_choice("learn", self.learn, _LEARN)
-        if self.clip is not None:
-            require_number("clip", self.clip, above=0)
-        if self.reward_range is not None:
-            object.__setattr__(self, "reward_range", require_reward_range(self.reward_range))
-        require_number("delta", self.delta, above=0, at_most=0.5)
-        if self.memory is not None:
-            require_number("memory", self.memory, at_least=1)
-        if require_number("k", self.k, at_least=0) and self.reward_range is None:
-            raise ArgumentError("k", "be 0 without a reward_range, as the intervals that it is for", self.k)
-        for name in ("assume_random", "shared"):
-            require_instance(name, getattr(self, name), bool)
-        for name in ("frozen_after", "every"):
-            if getattr(self, name) is not None:
-                require_count(name, getattr(self, name))
-        require_count("seed", self.seed, at_least=0)
-
-
-class ReplaySchedule:
-    """The lengths of a replay: of its windows, of its memory, and of the rows that it estimates on."""
-
-    def __init__(self, options: Options, rows: int) -> None:
-        self.frozen = options.frozen_after or 0
-        if self.frozen >= rows:
-            expected = f"leave rows of the {rows:,} to estimate on"
-            raise ArgumentError("frozen_after", expected, self.frozen, f"{self.frozen:,}")
-        self.every = options.every or max(1, rows // _WINDOWS)
-        if rows > _MAX_WINDOWS * self.every:
-            expected = f"give at most {_MAX_WINDOWS:,} windows of {rows:,} rows"
-            raise ArgumentError("every", expected, self.every)
-        self.rows, self.events = rows, rows - self.frozen
-        self.memory = options.memory or max(1.0, self.events / 10)
-
-    @property
-    def looks(self) -> int:
-        """The number of windows, at whose ends intervals are looked at."""
-        return -(-self.rows // self.every) - self.frozen // self.every
-
-    def ends_window(self, row: int) -> bool:
-        """Whether a window ends after so many rows."""
-        return row % self.every == 0 or row == self.rows
 
 
 @dataclass(frozen=True)
 class Replay:
-    """PolicyEvaluations of all policies, with their log and the options."""
+    """Evaluations of all policies, with their log and the options."""
 
     log: TableLog | DecisionLog
     options: Options
@@ -139,7 +48,7 @@ class Replay:
 
     @property
     def biased(self) -> bool:
-        """Whether propensities are guessed although actions were found not to be random."""
+        """Whether shares of actions stand for propensities although actions were not random."""
         return self.dependence is not None and self.dependence.found
 
     @property
@@ -200,20 +109,14 @@ def replay(
     options = Options() if options is None else options
     rows = read_rows(log, shared=options.shared)
     dependence = _require_estimable(log, rows, options)
-    replayed = _make_policies(log, policies, options, rows)
     schedule = ReplaySchedule(options, rows.number)
-    scale = None if options.reward_range is None else RewardScale(*options.reward_range)
-    rate = 1 - 1 / schedule.memory
-    level = Level(options.delta, rate, schedule.looks, schedule.events, scale, options.k)
-    settings: dict[str, Any] = dict(learn_all=options.learn == "all", clip=options.clip, k=options.k)
-    settings |= dict(frozen=schedule.frozen, least_propensity=rows.least_propensity)
-    replays = {name: PolicyReplay(policy, scale, **settings) for name, policy in replayed.items()}
-    evaluators = {LOGGED: Evaluator(level._replace(k=0.0), (), rows.actions)}
-    for name in replayed:
+    replays = _make_policies(log, policies, schedule, rows)
+    evaluators = {LOGGED: Evaluator(schedule, rows, (), k=0.0)}
+    for name in replays:
         others = (LOGGED,) if options.against in (None, name) else (LOGGED, options.against)
-        evaluators[name] = Evaluator(level, others, rows.actions)
+        evaluators[name] = Evaluator(schedule, rows, others, k=options.k)
     done = 0
-    for done, (row, events) in enumerate(_replay_rows(rows, replays, scale, options.seed), start=1):
+    for done, (row, events) in enumerate(_replay_rows(rows, replays, schedule.scale, options.seed), start=1):
         if done > schedule.frozen:
             for name, evaluator in evaluators.items():
                 evaluator.add(events[name], events, row)
@@ -222,17 +125,14 @@ def replay(
         if done % _ROWS_AT_ONCE == 0 or done == rows.number:
             progress(done, rows.number)
     if done != rows.number:
-        raise log.changed_error()
-
-    def evaluate(name: str, algorithm: str, parameters: Mapping[str, Any], learnt: int) -> PolicyEvaluation:
-        return evaluators[name].evaluation(algorithm, parameters, learnt, all_chances=rows.has_chances)
-
-    facts = rows.number, rows.skipped, rows.least_propensity, rows.dim, schedule.memory
+        raise changed_error(log)
+    facts = rows.number, rows.skipped, rows.least_propensity, rows.dim, schedule.memory, dependence
+    logged = evaluators[LOGGED].evaluation(LOGGED, {}, 0)
     evaluations = {
-        name: evaluate(name, policy.algorithm, policy.parameters, replays[name].learnt)
-        for name, policy in replayed.items()
+        name: evaluators[name].evaluation(policy.algorithm, policy.parameters, policy.learnt)
+        for name, policy in replays.items()
     }
-    return Replay(log, options, *facts, dependence, evaluate(LOGGED, LOGGED, {}, 0), evaluations)
+    return Replay(log, options, *facts, logged, evaluations)
 
 
 def _require_estimable(log: TableLog | DecisionLog, rows: LoggedRows, options: Options) -> Dependence | None:
@@ -249,22 +149,24 @@ def _require_estimable(log: TableLog | DecisionLog, rows: LoggedRows, options: O
 
 
 def _make_policies(
-    log: TableLog | DecisionLog, policies: Mapping[str, PolicyDescription], options: Options, rows: LoggedRows
-) -> dict[str, ReplayedPolicy]:
+    log: TableLog | DecisionLog,
+    policies: Mapping[str, PolicyDescription],
+    schedule: ReplaySchedule,
+    rows: LoggedRows,
+) -> dict[str, PolicyReplay]:
     """Return the policies, if the log has all that they and the options need."""
+    options = schedule.options
     if not policies:
         raise ArgumentError("policies", "have at least one", policies)
     if options.against is not None:
         require_choice("against", options.against, [*policies])
     if options.k and not rows.has_chances:
         raise ArgumentError("k", f"be 0 for {log.path}, which lacks other actions' probabilities", options.k)
-    replayed = {
-        name: make_policy(name, description, rows.dim, options.seed) for name, description in policies.items()
-    }
-    for name, policy in replayed.items():
+    replays = {name: make_policy(name, description, schedule, rows) for name, description in policies.items()}
+    for name, policy in replays.items():
         if uses_clock(policy.decider.agent) and not rows.has_times:
             raise ValueError(f"{log.path} must have a column of times for {name}, which forgets by the clock")
-    return replayed
+    return replays
 
 
 def _replay_rows(

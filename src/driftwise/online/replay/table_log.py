@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import collections
-import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from pyarrow import csv, parquet
 
 from driftwise.base.files import require_regular_file
 from driftwise.base.validation import ArgumentError, require_choice, require_count, suggest_name
+from driftwise.online.decision_log import DecisionLog
 from driftwise.online.encoding import Category, Column, Encoder, Hashed, Number
 from driftwise.online.encoding.encoder import MOST_WORDS, pad_range
 from driftwise.online.replay.column_values import (
@@ -53,10 +53,7 @@ class Survey(NamedTuple):
 
     def arms(self, log: TableLog, block: TableBlock) -> np.ndarray:
         """Return the numbers of the actions of a block."""
-        numbers = {action: number for number, action in enumerate(self.shares)}
-        if not numbers.keys() >= set(block.actions):
-            raise log.changed_error()
-        return np.array([numbers[action] for action in block.actions], dtype=int)
+        return number_actions(log, {action: i for i, action in enumerate(self.shares)}, block.actions)
 
 
 @dataclass(frozen=True)
@@ -120,13 +117,19 @@ class TableLog:
         row, columns = 1, () if self.encoder is None else self.encoder.columns
         words = {column.name: isinstance(column, Category | Hashed) for column in columns}
         optional = {column.name for column in columns if column.missing != "refuse"}
-        with self._as_reading_errors():
+        try:
             for batch in self._batches():
                 for name in self.features:
                     if name not in words and (of_words := has_words(batch.column(name))) is not None:
                         words[name] = of_words
                 yield self._block(batch, row, words, optional)
                 row += batch.num_rows
+        except pa.ArrowException as error:
+            raise ValueError(f"{self.path} cannot be read: {' '.join(str(error).split())}") from None
+        except UnicodeDecodeError:
+            raise ValueError(f"{self.path} cannot be read: it is not text in UTF-8") from None
+        except OSError as error:
+            raise ValueError(f"{self.path} cannot be read: {error.strerror or error}") from None
 
     def survey(self) -> Survey:
         """Read the log once: its actions, how often each was taken, and how its contexts are encoded."""
@@ -149,21 +152,6 @@ class TableLog:
         if self.propensity is None:
             least = min(shares.values())
         return Survey(rows, skipped, shares, self.encoder or ranges.encoder(self.features), least)
-
-    def changed_error(self) -> ValueError:
-        """Return the error of a file that differs when it is read again."""
-        return ValueError(f"{self.path} must stay as it is while it is read, but it has changed")
-
-    @contextlib.contextmanager
-    def _as_reading_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except pa.ArrowException as error:
-            raise ValueError(f"{self.path} cannot be read: {' '.join(str(error).split())}") from None
-        except UnicodeDecodeError:
-            raise ValueError(f"{self.path} cannot be read: it is not text in UTF-8") from None
-        except OSError as error:
-            raise ValueError(f"{self.path} cannot be read: {error.strerror or error}") from None
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         require_regular_file(self.path)  # it is read several times
@@ -223,6 +211,21 @@ class TableLog:
         features = {name: values[usable] for name, values in features.items()}
         times, skipped = None if times is None else times[usable], int((~usable).sum())
         return TableBlock(actions[usable], rewards[usable], features, chances, times, skipped)
+
+
+def changed_error(log: TableLog | DecisionLog) -> ValueError:
+    """Return the error of a file that differs when it is read again."""
+    return ValueError(f"{log.path} must stay as it is while it is read, but it has changed")
+
+
+def number_actions(
+    log: TableLog | DecisionLog, numbers: Mapping[str, int], actions: Iterable[str]
+) -> np.ndarray:
+    """Return the numbers of actions; one that was not there before is an error of the log."""
+    try:
+        return np.array([numbers[action] for action in actions], dtype=int)
+    except KeyError:
+        raise changed_error(log) from None
 
 
 class FeatureRanges:
