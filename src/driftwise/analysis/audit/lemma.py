@@ -8,65 +8,46 @@ from typing import Any, Literal, get_type_hints
 
 from numpy.typing import ArrayLike
 
+from driftwise import parts
 from driftwise.analysis.audit.subject import Subject, Unweighted
 from driftwise.base.types import Radius
-from driftwise.base.validation import ArgumentError, suggest_name
-from driftwise.parts import (
-    ConfidenceRadius,
-    ExponentialWeights,
-    LocalVariationRadius,
-    RandomisedUcb,
-    SlidingWindow,
-    Thompson,
-    TruncatedThompson,
-    Ucb,
-    Unperturbed,
-)
 
 # "identity" and "always" may never fail; "probable" may fail with probability δ; "promised" may too, and is
 # promised only where the radius is at least theory's.
 StatementKind = Literal["identity", "always", "probable", "promised"]
 StatementGroup = Literal["this agent", "mathematics"]  # what a violation calls into question
 Sides = tuple[ArrayLike, ArrayLike]  # left ≤ right, of one shape or broadcast; of an identity, equals
-_WithRadius = Ucb | RandomisedUcb | Thompson | TruncatedThompson
+_WITH_RADIUS = parts.Ucb, parts.RandomisedUcb, parts.Thompson, parts.TruncatedThompson
 
-# conditions of statements, each with the reason given where it is not met
-CONDITIONS: dict[str, tuple[Callable[[Subject], bool], str]] = {
-    "optimism": (lambda subject: isinstance(subject.agent.exploration, Ucb), "the exploration is not UCB"),
-    "gram_sq": (lambda subject: subject.agent.exploration.uses_gram_sq, "the exploration makes no use of Λ̃"),
-    "plays": (lambda subject: not subject.is_memory, "the mixture acts, not its memories"),
-    "learnt_noise": (lambda subject: subject.agent.noise is not None, "its noise is not learnt"),
-    "successors": (lambda subject: subject.spec.horizon > 1, "there is only one step"),
-    "noise": (lambda subject: subject.noise_scale > 0, "rewards are seen without noise"),
-    "exact_rewards": (lambda subject: subject.noise_scale == 0, "rewards are noisy"),
-    "known_index": (
-        lambda subject: isinstance(subject.agent.exploration, _WithRadius | Unperturbed),
-        "no formula of this exploration's index is known here",
-    ),
-    "known_radius": (
-        lambda subject: (
-            isinstance(subject.own_radius, ConfidenceRadius | LocalVariationRadius)
-            or not isinstance(subject.own_radius, Radius)
+
+def conditions(subject: Subject) -> dict[str, tuple[bool, str]]:
+    """Return the conditions of statements: whether a subject meets each, and the reason given if it does not."""
+    agent, radius = subject.agent, subject.own_radius
+    of_confidence, is_part = isinstance(radius, parts.ConfidenceRadius), isinstance(radius, Radius)
+    known_radius = of_confidence or isinstance(radius, parts.LocalVariationRadius) or not is_part
+    known_index = isinstance(agent.exploration, (*_WITH_RADIUS, parts.Unperturbed))
+    bounded = parts.ExponentialWeights | Unweighted | parts.SlidingWindow
+    return {
+        "optimism": (isinstance(agent.exploration, parts.Ucb), "the exploration is not UCB"),
+        "gram_sq": (agent.exploration.uses_gram_sq, "the exploration makes no use of Λ̃"),
+        "plays": (not subject.is_memory, "the mixture acts, not its memories"),
+        "learnt_noise": (agent.noise is not None, "its noise is not learnt"),
+        "successors": (subject.spec.horizon > 1, "there is only one step"),
+        "noise": (subject.noise_scale > 0, "rewards are seen without noise"),
+        "exact_rewards": (subject.noise_scale == 0, "rewards are noisy"),
+        "known_index": (known_index, "no formula of this exploration's index is known here"),
+        "known_radius": (known_radius, "no formula of its radius is known here"),
+        "formula": (
+            is_part or agent.noise is not None,
+            "the radius is a number, which `theory_radius` compares with theory's",
         ),
-        "no formula of its radius is known here",
-    ),
-    "formula": (
-        lambda subject: isinstance(subject.own_radius, Radius) or subject.agent.noise is not None,
-        "the radius is a number, which `theory_radius` compares with theory's",
-    ),
-    "radius": (
-        lambda subject: isinstance(subject.agent.exploration, _WithRadius),
-        "the exploration has no radius",
-    ),
-    "confidence": (
-        lambda subject: isinstance(subject.own_radius, ConfidenceRadius),
-        "the radius is not made for a δ of its own",
-    ),
-    "potential": (
-        lambda subject: isinstance(subject.forgetting, ExponentialWeights | Unweighted | SlidingWindow),
-        "no bound on the sum of widths is known for this forgetting",
-    ),
-}
+        "radius": (isinstance(agent.exploration, _WITH_RADIUS), "the exploration has no radius"),
+        "confidence": (of_confidence, "the radius is not made for a δ of its own"),
+        "potential": (
+            isinstance(subject.forgetting, bounded),
+            "no bound on the sum of widths is known for this forgetting",
+        ),
+    }
 
 
 @dataclass(frozen=True)
@@ -89,7 +70,7 @@ class Lemma:
 
     def unmet_conditions(self, subject: Subject) -> str:
         """Return the conditions that the subject does not meet, in words; empty if it meets all."""
-        return "; ".join(why for met, why in map(CONDITIONS.__getitem__, self.needs) if not met(subject))
+        return "; ".join(why for met, why in map(conditions(subject).__getitem__, self.needs) if not met)
 
 
 LEMMAS: dict[str, Lemma] = {}
@@ -102,10 +83,7 @@ def lemma(
     group: StatementGroup = "this agent",
     trivial: Callable[[Any], ArrayLike] | None = None,
 ) -> Callable:
-    """Register a function as a statement under its name; the annotation of `run` is its view."""
-    for need in needs:
-        if need not in CONDITIONS:
-            raise ArgumentError("needs", "name conditions", need, f"{need!r}{suggest_name(need, CONDITIONS)}")
+    """Register a function as a statement under its name; `needs` are of `conditions`, `run`'s type is its view."""
 
     def register(check: Callable[[Any], Sides]) -> Callable[[Any], Sides]:
         view = get_type_hints(check)["run"]

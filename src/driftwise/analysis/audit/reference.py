@@ -11,22 +11,10 @@ import math
 import numpy as np
 from scipy.stats import t as student
 
+from driftwise import parts
 from driftwise.analysis.audit.snapshot import Snapshot
 from driftwise.analysis.audit.subject import SHARE_ROUNDING
 from driftwise.base import random
-from driftwise.parts import (
-    ConfidenceRadius,
-    EpsilonGreedy,
-    InverseGap,
-    LearntNoise,
-    LocalVariationRadius,
-    RandomisedUcb,
-    Softmax,
-    Thompson,
-    TruncatedThompson,
-    Ucb,
-    Uniform,
-)
 
 _TIED = np.finfo(float).eps ** (2 / 3)  # relative difference up to which indices are tied
 
@@ -36,9 +24,9 @@ def recomputed_radius(run: Snapshot) -> np.ndarray:
     part, noise, unit = run.subject.own_radius, run.subject.agent.noise, np.ones(len(run.gram))
     if noise is not None:
         unit = np.sqrt(noise_variance(noise, run.weights, run.history.squares))
-    if isinstance(part, ConfidenceRadius):
+    if isinstance(part, parts.ConfidenceRadius):
         return unit * deviation_radius(run, part, run.gram)
-    if isinstance(part, LocalVariationRadius):
+    if isinstance(part, parts.LocalVariationRadius):
         return unit * (part.radius + local_variation(run, part))
     return unit * float(part)
 
@@ -51,11 +39,11 @@ def required_radius(run: Snapshot) -> np.ndarray:
     subject, part = run.subject, run.subject.own_radius
     if subject.is_bandit:
         return deviation_radius(run, subject.bandit_radius, run.gram_sq)
-    drift = local_variation(run, part) if isinstance(part, LocalVariationRadius) else 0.0
+    drift = local_variation(run, part) if isinstance(part, parts.LocalVariationRadius) else 0.0
     return np.full(subject.spec.horizon, subject.mdp_radius + drift)
 
 
-def deviation_radius(run: Snapshot, part: ConfidenceRadius, gram: np.ndarray) -> np.ndarray:
+def deviation_radius(run: Snapshot, part: parts.ConfidenceRadius, gram: np.ndarray) -> np.ndarray:
     """`c (√λ S + σ √(2 log(1/δ') + ℓ) + w)`, `[H]`; ℓ counts samples, or is the determinant of `gram`."""
     ridge, dim = run.subject.ridge, run.subject.spec.dim
     information: np.ndarray | float = log_determinant(gram, ridge)
@@ -73,7 +61,7 @@ def radius_share(run: Snapshot) -> float:
     return 1.0 if abs(share - 1) < SHARE_ROUNDING else share
 
 
-def local_variation(run: Snapshot, part: LocalVariationRadius) -> float:
+def local_variation(run: Snapshot, part: parts.LocalVariationRadius) -> float:
     """`√(d Σω) (B_θ + H B_μ)` with the variation of the current epoch."""
     epoch = min(run.subject.epochs[run.t], len(part.reward_variation) - 1)
     drifted = part.reward_variation[epoch] + run.subject.spec.horizon * part.transition_variation[epoch]
@@ -93,18 +81,18 @@ def log_determinant(gram: np.ndarray, ridge: float) -> np.ndarray:
 def recomputed_bonus(run: Snapshot) -> np.ndarray:
     """Return the perturbation of `φᵀw` of every pair, `[H, N]`."""
     exploration = run.subject.agent.exploration
-    if isinstance(exploration, Ucb):
+    if isinstance(exploration, parts.Ucb):
         return recomputed_radius(run)[:, None] * run.width
-    if isinstance(exploration, RandomisedUcb):
+    if isinstance(exploration, parts.RandomisedUcb):
         (draw,) = random.draw_normal(run.plan_key, 1, float)
         draw = abs(draw) if exploration.sign == "folded" else draw
         return draw * recomputed_radius(run)[:, None] * run.width
-    if isinstance(exploration, Thompson | TruncatedThompson):
+    if isinstance(exploration, parts.Thompson | parts.TruncatedThompson):
         shape = run.gram.shape[:2]
         draws = random.draw_normal(run.plan_key, math.prod(shape), float).reshape(shape)
         shift = run.inverse @ np.linalg.cholesky(run.gram_sq) @ draws[..., None]
         drawn = recomputed_radius(run)[:, None] * (shift[..., 0] @ run.features.T)
-        if isinstance(exploration, Thompson):
+        if isinstance(exploration, parts.Thompson):
             return drawn
         # the draw where ‖φ‖ in the norm of Λ⁻¹ is small, and the largest value where it is large
         lower, gap, norms = exploration.lower, exploration.upper - exploration.lower, run.norms(run.inverse)
@@ -131,16 +119,16 @@ def recomputed_policy(run: Snapshot) -> np.ndarray:
     best = q.max(-1, keepdims=True)
     greedy = _normalise(q >= best - _TIED * np.maximum(np.abs(best), 1.0))
     uniform = _normalise(np.isfinite(q))
-    if isinstance(exploration, EpsilonGreedy):
+    if isinstance(exploration, parts.EpsilonGreedy):
         return (1 - exploration.epsilon) * greedy + exploration.epsilon * uniform
-    if isinstance(exploration, Softmax):
+    if isinstance(exploration, parts.Softmax):
         return _normalise(np.exp((q - best) / exploration.temperature))
-    if isinstance(exploration, InverseGap):
+    if isinstance(exploration, parts.InverseGap):
         present = np.isfinite(q)
         gaps = np.where(present, best - q, 0.0)
         shares = present / (present.sum(-1, keepdims=True) + exploration.gamma * gaps)
         return shares + (1 - shares.sum(-1, keepdims=True)) * greedy
-    return uniform if isinstance(exploration, Uniform) else greedy
+    return uniform if isinstance(exploration, parts.Uniform) else greedy
 
 
 def _normalise(chosen: np.ndarray) -> np.ndarray:
@@ -148,12 +136,12 @@ def _normalise(chosen: np.ndarray) -> np.ndarray:
     return chosen / chosen.sum(-1, keepdims=True)
 
 
-def noise_degrees(part: LearntNoise, weights: np.ndarray) -> float:
+def noise_degrees(part: parts.LearntNoise, weights: np.ndarray) -> float:
     """`ν = ν₀ + Σω`, from weights `[t]`."""
     return float(part.count + weights.sum())
 
 
-def noise_variance(part: LearntNoise, weights: np.ndarray, squares: np.ndarray) -> np.ndarray:
+def noise_variance(part: parts.LearntNoise, weights: np.ndarray, squares: np.ndarray) -> np.ndarray:
     """`s² = (ν₀P + Σω e²/(1+v)) / ν`, `[H]` from weights `[t]` and squares `e²/(1+v)`, `[t, H]`.
 
     P is the mean of all squares, or 1 at first; with a `σ₀`, that of `σ₀²`, ν₀ times, and the forgotten.
@@ -166,7 +154,9 @@ def noise_variance(part: LearntNoise, weights: np.ndarray, squares: np.ndarray) 
     return np.maximum((part.count * prior + weights @ squares) / noise_degrees(part, weights), part.least**2)
 
 
-def forecast_scores(part: LearntNoise, variance: np.ndarray, degrees: float, run: Snapshot) -> np.ndarray:
+def forecast_scores(
+    part: parts.LearntNoise, variance: np.ndarray, degrees: float, run: Snapshot
+) -> np.ndarray:
     """Return `log t_ν(y; m, s²(1+v))` of the outcome, `[H]`, from `s²` and ν; 0 while all errors were 0."""
     error, forecast_variance = run.forecast
     positive = np.where(variance > 0, variance, 1.0)

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from driftwise import parts
 from driftwise.base.types import Model, Spec, WeightFunction
 from driftwise.base.validation import require_instance
 from driftwise.environments import LinearBandit, LinearMdp
-from driftwise.parts import (
-    ConfidenceRadius,
-    ExponentialWeights,
-    LeastSquares,
-    LocalVariationRadius,
-    NoForgetting,
-    PeriodicRestart,
-    RandomisedUcb,
-    RestartAt,
-    SlidingWindow,
-    Thompson,
-    TruncatedThompson,
-    Ucb,
-)
 
-Unweighted = NoForgetting | PeriodicRestart | RestartAt  # all weights are one between two restarts
+# all weights are one between two restarts
+Unweighted = parts.NoForgetting | parts.PeriodicRestart | parts.RestartAt
 _COIN = 0.5  # a coin is 1/2-sub-Gaussian
 SHARE_ROUNDING = 1e-9  # of sums of probabilities, and of shares
 
@@ -37,7 +24,7 @@ SHARE_ROUNDING = 1e-9  # of sums of probabilities, and of shares
 class Subject:
     """A least-squares agent in an environment for so many episodes."""
 
-    agent: LeastSquares
+    agent: parts.LeastSquares
     environment: LinearMdp | LinearBandit
     num_episodes: int
     delta_of_numbers: float  # what a radius that is a number was made for
@@ -47,15 +34,15 @@ class Subject:
     def own_radius(self) -> Any:
         """The factor of the agent's widths or draws: a part or a number; 0 without one."""
         exploration = self.agent.exploration
-        if isinstance(exploration, Ucb | RandomisedUcb):
+        if isinstance(exploration, parts.Ucb | parts.RandomisedUcb):
             return exploration.radius
-        return exploration.scale if isinstance(exploration, Thompson | TruncatedThompson) else 0.0
+        return exploration.scale if isinstance(exploration, parts.Thompson | parts.TruncatedThompson) else 0.0
 
     @property
     def delta(self) -> float:
         """δ that the radius was made for."""
         radius = self.own_radius
-        return float(radius.delta if isinstance(radius, ConfidenceRadius) else self.delta_of_numbers)
+        return float(radius.delta if isinstance(radius, parts.ConfidenceRadius) else self.delta_of_numbers)
 
     @property
     def spec(self) -> Spec:
@@ -96,8 +83,7 @@ class Subject:
     @cached_property
     def epochs(self) -> np.ndarray:
         """Number of times that all weights were zero before each episode, `[K+1]`."""
-        ticks = range(1, self.num_episodes + 1)
-        resets = [not self.forgetting.weights(tick).any() for tick in ticks]
+        resets = [not self.forgetting.weights(t).any() for t in range(1, self.num_episodes + 1)]
         return np.concatenate([[0], np.cumsum(resets)])
 
     @cached_property
@@ -108,11 +94,11 @@ class Subject:
         """
         forgetting = self.forgetting
         unweighted = isinstance(forgetting, Unweighted)
-        unweighted |= isinstance(forgetting, ExponentialWeights) and forgetting.rate == 1
-        unweighted |= isinstance(forgetting, SlidingWindow) and forgetting.length >= self.num_episodes
+        unweighted |= isinstance(forgetting, parts.ExponentialWeights) and forgetting.rate == 1
+        unweighted |= isinstance(forgetting, parts.SlidingWindow) and forgetting.length >= self.num_episodes
         return self.epochs if unweighted else np.arange(self.num_episodes + 1)
 
-    def failure(self, part: ConfidenceRadius, t: int) -> float:
+    def failure(self, part: parts.ConfidenceRadius, t: int) -> float:
         """Return `δ'`, the probability of failure that a radius allots to episode `t`.
 
         It is `δ/shares` if the number of shares is known, else `δ/(2n(1+ln n)²)` in the n-th round or epoch.
@@ -187,8 +173,8 @@ class Subject:
     @property
     def is_bandit(self) -> bool:
         """Whether theory's radius is that of a bandit: one step, and no successor in proof or radius."""
-        without = isinstance(self.environment, LinearBandit) or isinstance(self.own_radius, ConfidenceRadius)
-        return self.spec.horizon == 1 and without
+        is_confidence = isinstance(self.own_radius, parts.ConfidenceRadius)
+        return self.spec.horizon == 1 and (is_confidence or isinstance(self.environment, LinearBandit))
 
     @property
     def mdp_radius(self) -> float:
@@ -197,50 +183,44 @@ class Subject:
         n is the memory 1/(1−η) of exponential weights, at most K, and 1 for weights of 0 and 1.
         """
         dim, horizon, num_episodes, memory = self.spec.dim, self.spec.horizon, self.num_episodes, 1.0
-        if isinstance(self.forgetting, ExponentialWeights):
+        if isinstance(self.forgetting, parts.ExponentialWeights):
             memory = 1 / max(1 - float(self.forgetting.rate), 1 / num_episodes)
         failures = math.log(2 * dim * horizon * num_episodes * memory / self.delta)
         excess = max(self.mu_bound - math.sqrt(dim), 0.0)
         return dim * horizon * math.sqrt(failures) + math.sqrt(self.ridge) * horizon * excess
 
     @cached_property
-    def bandit_radius(self) -> ConfidenceRadius:
+    def bandit_radius(self) -> parts.ConfidenceRadius:
         """Theory's radius for linear bandits, with the true σ and S.
 
         Its form is that of the agent's own `ConfidenceRadius`, and so are its shares of δ if they cover all
         episodes; otherwise δ is divided evenly.
         """
         own = self.own_radius
-        true: dict[str, Any] = dict(
-            noise_scale=self.noise_scale, norm_bound=self.theta_bound, samples=0, scale=1.0
-        )
-        if not isinstance(own, ConfidenceRadius):
-            return ConfidenceRadius(**true, delta=self.delta, shares=self._num_events)
+        true: dict[str, Any] = dict(noise_scale=self.noise_scale, norm_bound=self.theta_bound)
+        even = len(np.unique(self.events[: self.num_episodes]))
+        if not isinstance(own, parts.ConfidenceRadius):
+            return parts.ConfidenceRadius(**true, delta=self.delta, shares=even)
         covered = self.total_failure <= self.delta * (1 + SHARE_ROUNDING)
-        return dataclasses.replace(own, **true, shares=own.shares if covered else self._num_events)
-
-    @property
-    def _num_events(self) -> int:
-        return len(np.unique(self.events[: self.num_episodes]))
+        shares = own.shares if covered else even
+        return replace(own, **true, samples=0, scale=1.0, shares=shares)
 
     def with_theory_radius(self, scale: float) -> Subject:
         """Return the subject with `scale` times theory's radius instead of the agent's own.
 
         The part of the radius for the drift of an epoch is not scaled.
         """
-        exploration = self.agent.exploration
-        if not isinstance(exploration, Ucb):
+        if not isinstance(self.agent.exploration, parts.Ucb):
             return self
-        radius: Any = exploration.radius
+        radius: Any = self.agent.exploration.radius
         if self.is_bandit:
-            radius = dataclasses.replace(self.bandit_radius, scale=scale)
-        elif isinstance(radius, LocalVariationRadius):
-            radius = dataclasses.replace(radius, radius=scale * self.mdp_radius)
+            radius = replace(self.bandit_radius, scale=scale)
+        elif isinstance(radius, parts.LocalVariationRadius):
+            radius = replace(radius, radius=scale * self.mdp_radius)
         else:
             radius = scale * self.mdp_radius
-        exploration = dataclasses.replace(exploration, radius=radius)
-        agent = dataclasses.replace(self.agent, exploration=exploration, noise=None)
-        return dataclasses.replace(self, agent=agent, delta_of_numbers=self.delta)
+        agent = replace(self.agent, exploration=replace(self.agent.exploration, radius=radius), noise=None)
+        return replace(self, agent=agent, delta_of_numbers=self.delta)
 
 
 def bias_bound(weights: np.ndarray, moves: np.ndarray, dim: float, ridge: float, bound: float) -> np.ndarray:
