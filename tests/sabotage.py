@@ -13,7 +13,7 @@ import numpy as np
 
 from driftwise.algorithms import ALGORITHMS, adaptive, build
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
-from driftwise.analysis.audit import AuditFinding, audit_agent, audit_by_hand, snapshot, subject
+from driftwise.analysis.audit import AuditFinding, audit_agent, audit_by_hand, subject
 from driftwise.analysis.audit.lemmas import inequalities, memories_of_mixtures
 from driftwise.base import Agent, Wrapper
 from driftwise.environments import planning
@@ -368,9 +368,7 @@ FORMULAS = (
     Sabotage("half of the bias bound", "reward_bias", "", scaled(subject, "bias_bound", 0.5)),
     Sabotage("twice the bias bound", "transition_bias", "", scaled(subject, "bias_bound", 2.0)),
     Sabotage("half of the sum of widths", "sum_of_widths", "", scaled(inequalities, "_width_bound", 0.5)),
-    Sabotage(
-        "a theorem without the drift", "theorem", "", lambda patch: patch.setattr(snapshot.Trace, "bias", 0.0)
-    ),
+    Sabotage("a theorem without the drift", "theorem", "", scaled(subject.Subject, "biases", 0.0)),
     Sabotage("V^π off by a hundredth", "linear_q", MDP, scaled(planning, "policy_values", 1.01)),
     Sabotage("a bias bound without d", "reward_bias", "", around(subject, "bias_bound", without_dim)),
     Sabotage(

@@ -12,8 +12,8 @@ import driftwise as dw
 from driftwise.algorithms import adaptive, adaptive_lin_ts, adaptive_lin_ucb, adaptive_opt_wlsvi, ucbvi
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.analysis.audit import LEMMAS, audit_agent
-from driftwise.analysis.audit.lemmas.memories_of_mixtures import best_sequences, fixed_share_weights
-from driftwise.analysis.audit.mixture_views import MixtureSnapshot, MixtureTrace
+from driftwise.analysis.audit.lemmas.memories_of_mixtures import best_sequences
+from driftwise.analysis.audit.mixture_views import MixtureSnapshot, MixtureTrace, weights_after
 from driftwise.environments import LinearBandit
 from driftwise.parts import LearntNoise
 from tests.analysis.test_audit import audited, violated
@@ -113,4 +113,7 @@ def test_the_best_sequence_is_that_of_all_sequences() -> None:
 def test_weights_of_the_audit_are_those_of_the_definition() -> None:
     scores, prior, shares = random_scores()
     expected = definition.fixed_share(scores[:, 0].tolist(), prior.tolist(), 0.0)
-    np.testing.assert_allclose(fixed_share_weights(scores, prior, shares)[:, 0], expected)
+    weights = [np.broadcast_to(prior, (1, 3))]
+    for outcome, share in zip(scores, shares, strict=True):
+        weights.append(weights_after(weights[-1], outcome, prior, share))
+    np.testing.assert_allclose(np.array(weights)[:, 0], expected)

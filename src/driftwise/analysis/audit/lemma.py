@@ -21,7 +21,7 @@ _WITH_RADIUS = parts.Ucb, parts.RandomisedUcb, parts.Thompson, parts.TruncatedTh
 
 
 def conditions(subject: Subject) -> dict[str, tuple[bool, str]]:
-    """Return the conditions of statements: whether a subject meets each, and the reason given if it does not."""
+    """Return whether a subject meets each condition of statements, and the reason given where it does not."""
     agent, radius = subject.agent, subject.own_radius
     of_confidence, is_part = isinstance(radius, parts.ConfidenceRadius), isinstance(radius, Radius)
     known_radius = of_confidence or isinstance(radius, parts.LocalVariationRadius) or not is_part
@@ -83,7 +83,11 @@ def lemma(
     group: StatementGroup = "this agent",
     trivial: Callable[[Any], ArrayLike] | None = None,
 ) -> Callable:
-    """Register a function as a statement under its name; `needs` are of `conditions`, `run`'s type is its view."""
+    """Register a function as a statement under its name; its view is the annotation of `run`.
+
+    Args:
+      needs: names of `conditions` that the subject has to meet.
+    """
 
     def register(check: Callable[[Any], Sides]) -> Callable[[Any], Sides]:
         view = get_type_hints(check)["run"]

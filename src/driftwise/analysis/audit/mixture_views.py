@@ -36,12 +36,9 @@ class MixtureSubject:
     def memories(self) -> tuple[Subject, ...]:
         """Each memory as a subject."""
         sizes = self.environment, self.num_episodes, self.delta_of_numbers
-        agents = (index_part(self.agent.base, j) for j in range(self.num_memories))
+        number = len(next(numeric_values(self.agent.base)).value)
+        agents = (index_part(self.agent.base, j) for j in range(number))
         return tuple(Subject(agent, *sizes, is_memory=True) for agent in agents)
-
-    @property
-    def num_memories(self) -> int:
-        return len(next(numeric_values(self.agent.base)).value)
 
     @property
     def delta(self) -> float:
@@ -50,8 +47,8 @@ class MixtureSubject:
     @cached_property
     def prior(self) -> np.ndarray:
         """`π`, `[J]`: uniform, with an extra share for the last memory."""
-        favour, last = self.agent.sharing.favour, np.arange(self.num_memories) == self.num_memories - 1
-        return (1 - favour) / self.num_memories + favour * last
+        favour, number = self.agent.sharing.favour, len(self.memories)
+        return (1 - favour) / number + favour * (np.arange(number) == number - 1)
 
     @cached_property
     def shares(self) -> np.ndarray:
@@ -98,6 +95,7 @@ class MixtureTrace:
     subject: MixtureSubject
     weights: np.ndarray  # [K+1, R, J] of the mixture, before each episode and after the last
     scores: np.ndarray  # [K, R, J] that the mixture gives its memories
+    defined_weights: np.ndarray  # [K+1, R, J]
     defined_scores: np.ndarray  # [K, R, J]
 
 
@@ -141,9 +139,8 @@ def _(
             squares = histories[copied[0]].squares
             histories[-1] = replace(histories[-1], copied=copied[1], squares=squares.copy())
         weights[t:] = before.log_weights, played.carry.state.log_weights
-    rows = (num_episodes + 1, -1, subject.num_memories)
-    summed = [summed_scores(subject, np.array(scores)), np.array(record.scores)]
-    yield MixtureTrace(subject, np.exp(weights).reshape(rows), *summed)
+    defined, own = np.array(record.weights), summed_scores(subject, np.array(scores))
+    yield MixtureTrace(subject, np.exp(weights).reshape(defined.shape), own, defined, np.array(record.scores))
 
 
 class MixtureRecord:
@@ -153,7 +150,7 @@ class MixtureRecord:
         horizon, per_step = subject.agent.spec.horizon, subject.agent.weighing == "per_step"
         self.subject = subject
         self.scores: list[np.ndarray] = []  # [R, J] each
-        self.weights = np.tile(subject.prior, (horizon if per_step else 1, 1))  # [R, J]
+        self.weights = [np.tile(subject.prior, (horizon if per_step else 1, 1))]  # [R, J] each
         self.squares = np.zeros((0, horizon))  # Σ_j w_j e_j²/(1+v_j)
 
     @property
@@ -169,12 +166,12 @@ class MixtureRecord:
         part, (variance, degrees) = self.subject.agent.noise, self.noise
         by_step = [reference.forecast_scores(part, variance, degrees, own) for own in memories]  # [J, H]
         errors, variances = np.array([memory.forecast for memory in memories]).swapaxes(0, 1)
-        squares = np.sum(self.weights * (errors**2 / (1 + variances)).T, axis=-1)  # [H]
+        squares = np.sum(self.weights[-1] * (errors**2 / (1 + variances)).T, axis=-1)  # [H]
         self.squares = np.concatenate([self.squares, squares[None]])
         (scores,) = summed_scores(self.subject, np.array([by_step]))
         share = self.subject.shares[len(self.scores)]
         self.scores.append(scores)
-        self.weights = weights_after(self.weights, scores, self.subject.prior, share)
+        self.weights.append(weights_after(self.weights[-1], scores, self.subject.prior, share))
 
     def copied(self, memories: list[Snapshot]) -> tuple[int, np.ndarray] | None:
         """Return the memory that is copied into the last one after the latest episode, and its ω, `[t]`.
@@ -184,7 +181,7 @@ class MixtureRecord:
         """
         if self.subject.agent.fresh == "never":
             return None
-        share, overall = self.subject.shares[len(self.scores) - 1], self.weights.mean(axis=0)
+        share, overall = self.subject.shares[len(self.scores) - 1], self.weights[-1].mean(axis=0)
         heaviest = int(overall.argmax())
         after = [
             np.append(memory.subject.forgetting.weights(2)[0] * memory.weights, 1.0)

@@ -82,13 +82,6 @@ class Snapshot:
         return random.episode_keys(self.run_key, self.t)[1]
 
     @cached_property
-    def uniforms(self) -> np.ndarray:
-        """The random numbers that chose the actions, `[H]`."""
-        return random.draw_uniform(
-            random.episode_keys(self.run_key, self.t)[2], self.subject.spec.horizon, float
-        )
-
-    @cached_property
     def steps_left(self) -> np.ndarray:
         """`H − h + 1`, `[H]`."""
         return np.arange(self.subject.spec.horizon, 0, -1)
@@ -151,9 +144,8 @@ class Snapshot:
         """The algorithm's `β` of each step, `[H]`; 0 for explorations without one."""
         noise = self.subject.agent.noise
         unit = 1.0 if noise is None else noise.deviation(self.moments.noise)
-        return np.broadcast_to(
-            unit * radius_at(self.subject.own_radius, self.moments)[..., 0], len(self.gram)
-        )
+        radius = radius_at(self.subject.own_radius, self.moments)[..., 0]
+        return np.broadcast_to(unit * radius, len(self.gram))
 
     @cached_property
     def forecast(self) -> tuple[np.ndarray, np.ndarray]:
@@ -162,7 +154,7 @@ class Snapshot:
         `V` is that of the played plan.
         """
         ahead = np.concatenate([self.played.values[1:], np.zeros_like(self.played.values[:1])])
-        steps, (history, episode) = np.arange(len(ahead)), (self.history, self.episode)
+        steps, history, episode = np.arange(len(ahead)), self.history, self.episode
         past = self.weighted(history.rewards + ahead[steps, history.successors])
         outcome = episode.rewards + ahead[steps, episode.successors]
         direction = (self.inverse @ episode.features[..., None])[..., 0]
@@ -214,16 +206,14 @@ class Snapshot:
 
     def backed_up(self, values: np.ndarray, *, rewards: bool = True) -> np.ndarray:
         """Return `r + P V_{h+1}`, or `P V_{h+1}`, of the true model, `[H, N]`, from values `[H+1, S]`."""
-        theta = self.model.theta if rewards else np.zeros_like(self.model.theta)
-        return planning.action_values(self._tensor, Model(theta, self.model.mu), values).reshape(
-            len(theta), -1
-        )
+        model = self.model if rewards else self.model._replace(theta=np.zeros_like(self.model.theta))
+        return planning.action_values(self._tensor, model, values).reshape(len(model.theta), -1)
 
     @cached_property
     def average_model(self) -> Model:
         """`θ̄` and `μ̄` of the weighted average MDP."""
-        sums = (self.weighted(self.history.means), self.weighted(self.history.kernels))
-        theta, mu = (total + self.subject.ridge * own for total, own in zip(sums, self.model, strict=True))
+        theta = self.weighted(self.history.means) + self.subject.ridge * self.model.theta
+        mu = self.weighted(self.history.kernels) + self.subject.ridge * self.model.mu
         return Model((self.inverse @ theta[..., None])[..., 0], self.inverse @ mu)
 
     @cached_property
@@ -256,32 +246,24 @@ class Trace:
     surprises: np.ndarray  # [K, H] ξ = [P(V − V^π)](s_h, a_h) − (V − V^π)(s_{h+1})
     radius: float  # the largest of the run
 
-    @cached_property
-    def bias(self) -> float:
-        """`Σ_{t,h} bias_r + bias_P`."""
-        return float(self.subject.all_biases.sum())
-
 
 @singledispatch
 def observe_run(subject: Subject, *, seed: int = 0, run: int = 0, stride: int = 1) -> Iterator[Any]:
     """Play a run; yield snapshots of every `stride`-th episode and of the last, then the trace."""
-    num_episodes, history = subject.num_episodes, History.empty(subject)
-    sizes = num_episodes, subject.spec.horizon
-    regret, widths, surprises, radius = np.zeros(num_episodes), np.zeros(sizes), np.zeros(sizes), 0.0
+    num_episodes, history, rows = subject.num_episodes, History.empty(subject), []
     run_key = random.fold(random.key(seed), run)
-    played_run = play(subject.agent, subject.environment, num_episodes=num_episodes, seed=seed, run=run)
-    for t, played in enumerate(played_run):
+    for t, played in enumerate(play(subject.agent, subject.environment, num_episodes, seed=seed, run=run)):
         episode, record = played.episode, played.record
         view = played.before, played.plan, played.features, episode, run_key, played.plan
         snapshot = Snapshot(subject, t, history.before(t), *view)
         if t % stride == 0 or t == num_episodes - 1:
             yield snapshot
-        regret[t] = record.optimal - record.value
         phi, matrix = episode.features, subject.width_matrix(snapshot.own_inverse, snapshot.moments.gram_sq)
-        widths[t] = np.sqrt(np.maximum(np.einsum("hd,hde,he->h", phi, matrix, phi), 0))
+        widths = np.sqrt(np.maximum(np.einsum("hd,hde,he->h", phi, matrix, phi), 0))
         gap = (snapshot.values - snapshot.policy_values)[1:]
         expected = np.einsum("hd,hds,hs->h", phi, snapshot.model.mu, gap)
-        surprises[t] = expected - gap[np.arange(len(gap)), episode.successors]
-        radius = max(radius, float(snapshot.radius.max()))
+        surprises = expected - gap[np.arange(len(gap)), episode.successors]
+        rows.append((record.optimal - record.value, widths, surprises, snapshot.radius.max()))
         history.add(snapshot)
-    yield Trace(subject, regret, widths, surprises, radius)
+    regret, widths, surprises, radii = map(np.array, zip(*rows, strict=True))
+    yield Trace(subject, regret, widths, surprises, float(radii.max()))

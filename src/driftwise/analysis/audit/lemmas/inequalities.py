@@ -192,7 +192,7 @@ def sum_of_widths(run: Trace) -> Sides:
 def theorem(run: Trace) -> Sides:
     """Regret(K) ≤ (A) + 2β (B) + 4H Σ_{t,h} (bias_r + bias_P), with (A) and (B) as bounded above."""
     explored = 2 * run.radius * _width_bound(run.subject)
-    drifted = 4 * run.subject.spec.horizon * run.bias
+    drifted = 4 * run.subject.spec.horizon * run.subject.all_biases.sum()
     return run.regret.sum(), _surprise_bound(run.subject) + explored + drifted
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from driftwise.analysis.audit import reference
 from driftwise.analysis.audit.lemma import Sides, lemma
 from driftwise.analysis.audit.lemmas import updates_and_plans
-from driftwise.analysis.audit.mixture_views import MixtureSnapshot, MixtureTrace, weights_after
+from driftwise.analysis.audit.mixture_views import MixtureSnapshot, MixtureTrace
 from driftwise.analysis.audit.snapshot import Snapshot
 
 _TINY = np.finfo(float).tiny  # the least weight that has a logarithm
@@ -40,8 +40,7 @@ def scores(run: MixtureTrace) -> Sides:
 @lemma("Herbster & Warmuth 1998", "identity")
 def mixture_weights(run: MixtureTrace) -> Sides:
     """w_j = (1−α) u_j + α π_j with u_j ∝ w_j exp(ℓ_j), from w = π on; in logarithms."""
-    defined = fixed_share_weights(run.defined_scores, run.subject.prior, run.subject.shares)
-    return np.log(np.maximum(run.weights, _TINY)), np.log(np.maximum(defined, _TINY))
+    return np.log(np.maximum(run.weights, _TINY)), np.log(np.maximum(run.defined_weights, _TINY))
 
 
 @lemma("Herbster & Warmuth 1998", "always")
@@ -88,14 +87,6 @@ def mixture_policy(run: MixtureSnapshot) -> Sides:
 def mixture_action(run: MixtureSnapshot) -> Sides:
     """a_h = the action that the random number of step h draws from the mixture's π(s_h)."""
     return updates_and_plans.action(run.played)
-
-
-def fixed_share_weights(scores: np.ndarray, prior: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return the weights before each round and after the last, `[T+1, R, J]` from scores `[T, R, J]`."""
-    weights = [np.broadcast_to(prior, scores.shape[1:])]
-    for outcome, share in zip(scores, shares, strict=True):
-        weights.append(weights_after(weights[-1], outcome, prior, share))
-    return np.array(weights)
 
 
 def best_sequences(

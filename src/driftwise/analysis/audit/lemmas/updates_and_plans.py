@@ -7,6 +7,7 @@ import numpy as np
 from driftwise.analysis.audit import reference
 from driftwise.analysis.audit.lemma import Sides, lemma
 from driftwise.analysis.audit.snapshot import Snapshot
+from driftwise.base import random
 
 
 @lemma("Alg. 1, l. 16", "identity")
@@ -97,7 +98,8 @@ def policy(run: Snapshot) -> Sides:
 @lemma("Alg. 1, l. 13", "identity", "known_index", "plays")
 def action(run: Snapshot) -> Sides:
     """a_h = the action that the random number of step h draws from π(s_h)."""
-    steps, uniforms = np.arange(run.subject.spec.horizon), run.uniforms
+    steps, key = np.arange(run.subject.spec.horizon), random.episode_keys(run.run_key, run.t)[2]
+    uniforms = random.draw_uniform(key, len(steps), float)
     cumulative = np.cumsum(reference.recomputed_policy(run)[steps, run.episode.states], axis=-1)
     drawn = np.sum(cumulative <= uniforms[:, None] * cumulative[:, -1:], axis=-1)
     return run.episode.actions, drawn
