@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from driftwise import algorithms, environments
+from driftwise import algorithms, base, environments
 from driftwise.analysis.entries import algorithms_table
 from driftwise.analysis.table import markdown_text
 from driftwise.base.plugins import Registry
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 
 def generated() -> dict[Path, str]:
     """Return all generated files with their contents."""
-    packages: tuple[Any, ...] = (algorithms, environments)
+    packages: tuple[Any, ...] = (algorithms, base, environments)
     stubs = {Path(package.__file__).with_suffix(".pyi"): stub(package) for package in packages}
     docs = ROOT / "docs"
     pages = {
@@ -46,13 +46,15 @@ def with_parts(page: Path, parts: Mapping[str, str]) -> str:
 
 def stub(package: Any) -> str:
     """Return a stub that imports every public name of a package from the module that defines it."""
-    lines = sorted(line for name in package.__all__ for line in stub_lines(package, name))
-    return "\n".join([f"# Written by `make generated` from what {package.__name__} registers.", *lines, ""])
+    lines = sorted({line for name in package.__all__ for line in stub_lines(package, name)})
+    return "\n".join([f"# Written by `make generated` from the names of {package.__name__}.", *lines, ""])
 
 
 def stub_lines(package: Any, name: str) -> list[str]:
     """Return the lines of a stub for one public name; a registry stands beside the class of its entries."""
     entry = getattr(package, name)
+    if isinstance(entry, str):
+        return [f"{name}: str"]
     if isinstance(entry, Registry):
         return [f"from {package.__name__}.{entry.noun} import {name} as {name}"]
     defined = entry.__name__

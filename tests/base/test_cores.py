@@ -22,17 +22,16 @@ from driftwise.base import resources
         ({"a": "nonsense"}, math.inf),
     ],
 )
-def test_the_least_quota_of_all_groups_around_a_process_counts(quotas, allowed, tmp_path: Path):
+def test_the_least_quota_of_all_groups_around_a_process_counts(quotas, allowed, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(resources, "_CGROUPS", tmp_path / "groups")
+    monkeypatch.setattr(resources, "_OWN_GROUPS", tmp_path / "own")
+    assert resources.cpu_quota() == math.inf  # there are no control groups
     for group, text in quotas.items():
         folder = tmp_path / "groups" / group
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "cpu.max").write_text(f"{text}\n")
     (tmp_path / "own").write_text("1:cpu:/elsewhere\n0::/a/b\n")
-    assert resources.cpu_quota(tmp_path / "groups", tmp_path / "own") == allowed
-
-
-def test_where_there_are_no_control_groups_there_is_no_quota(tmp_path: Path):
-    assert resources.cpu_quota(tmp_path, tmp_path / "own") == math.inf
+    assert resources.cpu_quota() == allowed
 
 
 def test_half_a_core_is_one_and_no_quota_is_none(monkeypatch):

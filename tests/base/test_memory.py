@@ -39,15 +39,16 @@ def test_limits_of_all_control_groups_around_a_process_count_less_what_is_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(resources, "_CGROUPS", tmp_path / "groups")
+    monkeypatch.setattr(resources, "_OWN_GROUPS", tmp_path / "told")
     for group in (".", "outer", "outer/inner"):
         folder = tmp_path / "groups" / where / group
         folder.mkdir(parents=True, exist_ok=True)
         (folder / limit).write_text("4096\n" if group == limited else "max\n")
         (folder / usage).write_text("1000\n")
         (folder / "memory.stat").write_text("anon 5\ninactive_file 300\n")
+    assert list(resources._left_to_groups()) == []
     (tmp_path / "told").write_text(told)
-    assert list(resources._left_to_groups(tmp_path / "told")) == [4096 - 700]
-    assert list(resources._left_to_groups(tmp_path / "missing")) == []
+    assert list(resources._left_to_groups()) == [4096 - 700]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no such limit")

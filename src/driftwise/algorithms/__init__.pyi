@@ -1,4 +1,4 @@
-# Written by `make generated` from what driftwise.algorithms registers.
+# Written by `make generated` from the names of driftwise.algorithms.
 from driftwise.algorithms.algorithm import ALGORITHMS as ALGORITHMS
 from driftwise.algorithms.algorithm import Algorithm as Algorithm
 from driftwise.algorithms.algorithm import build as build

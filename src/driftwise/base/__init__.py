@@ -5,59 +5,11 @@ Agents, parts and environments of your own are made from these names.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from driftwise.base.agent import Agent, Forecaster, Wrapper
-    from driftwise.base.knowledge import (
-        AnchorMeasures,
-        Continuing,
-        FixedTransitions,
-        InitialDistribution,
-        MeanRewards,
-        OptimalDesign,
-        Positions,
-        RowProducts,
-        SharedSteps,
-        SuccessorProjection,
-    )
-    from driftwise.base.part import (
-        choice,
-        count,
-        expand_grid,
-        from_config,
-        is_part,
-        member,
-        members,
-        number,
-        record,
-        scalar,
-        stack_parts,
-        to_config,
-    )
-    from driftwise.base.types import (
-        Array,
-        Episode,
-        FeatureTable,
-        Forecast,
-        Forgetting,
-        Key,
-        Model,
-        Moments,
-        Numeric,
-        Plan,
-        Radius,
-        Sample,
-        Spec,
-        Variation,
-        WeightFunction,
-    )
-    from driftwise.base.validation import ArgumentError
+from typing import Any
 
 __version__ = "0.2.0"
-_MODULES = ("types", "validation", "agent", "knowledge")
 
-__all__ = [
+_NAMES = [
     "Agent", "AnchorMeasures", "ArgumentError", "Array", "Continuing", "Episode", "FeatureTable",
     "FixedTransitions", "Forecast", "Forecaster", "Forgetting", "InitialDistribution", "Key",
     "MeanRewards", "Model", "Moments", "Numeric", "OptimalDesign", "Plan", "Positions", "Radius",
@@ -65,16 +17,14 @@ __all__ = [
     "Wrapper", "__version__", "choice", "count", "expand_grid", "from_config", "is_part", "member",
     "members", "number", "record", "scalar", "stack_parts", "to_config",
 ]  # fmt: skip
+__all__ = [*_NAMES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that the command line starts without NumPy."""
-    if name in __all__:
+    if name in _NAMES:
         from driftwise.base import agent, knowledge, part, types, validation
 
-        return next(
-            vars(module)[name]
-            for module in (types, validation, part, agent, knowledge)
-            if name in vars(module)
-        )
+        modules = types, validation, part, agent, knowledge
+        return next(vars(module)[name] for module in modules if name in vars(module))
     raise AttributeError(f"module 'driftwise.base' has no attribute {name!r}")

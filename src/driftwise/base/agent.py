@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -110,33 +111,13 @@ class Forecaster(Agent):
 
 
 class Wrapper(Agent):
-    """An agent around another one, its `base`."""
+    """An agent around another one, its `base`, with the same properties."""
 
     base: Any
 
-    @property
-    def spec(self) -> Spec:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.base.spec
-
-    @property
-    def needs(self) -> tuple[type, ...]:
-        return self.base.needs
-
-    @property
-    def optimistic(self) -> bool:
-        return self.base.optimistic
-
-    @property
-    def off_policy(self) -> bool:
-        return self.base.off_policy
-
-    @property
-    def sees_arms(self) -> bool:
-        return self.base.sees_arms
-
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        return self.base.reward_range
-
     def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
         return self.base.act(plan, h, state, uniform)
+
+
+for _name in ("spec", "needs", "optimistic", "off_policy", "sees_arms", "reward_range"):
+    setattr(Wrapper, _name, property(operator.attrgetter(f"base.{_name}")))

@@ -18,23 +18,8 @@ def num_cores() -> int:
     return max(1, math.ceil(min(own, cpu_quota())))
 
 
-def cpu_quota(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float:
-    """Return the number of cores that the control groups of this process allow (Linux, v2), else infinity."""
-    try:
-        group = next(line for line in own.read_text().splitlines() if line.startswith("0::"))
-    except (OSError, StopIteration):
-        return math.inf
-    here, quota = root / group.removeprefix("0::").lstrip("/"), math.inf
-    for folder in (here, *here.parents):
-        with contextlib.suppress(OSError, ValueError):  # no such file here, or "max": no limit
-            if folder.is_relative_to(root):
-                most, period = (folder / "cpu.max").read_text().split()
-                quota = min(quota, int(most) / int(period))
-    return quota
-
-
-_CGROUPS = Path("/sys/fs/cgroup")
-_CONTROLLERS = {  # of control groups, by their names in /proc/self/cgroup: folder, limit and usage
+_CGROUPS, _OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+_CONTROLLERS = {  # of control groups, by their names in /proc/self/cgroup: folder, limit and usage of memory
     "": ("", "memory.max", "memory.current"),  # version 2
     "memory": ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),  # version 1
 }
@@ -46,22 +31,36 @@ def free_memory() -> int:
     return max(0, min([_available(), *_left_to_groups(), *_left_to_addresses()]))
 
 
-def _left_to_groups(groups: Path = Path("/proc/self/cgroup")) -> Iterator[int]:
-    """Limits of the control groups around this process, from the inmost outwards, less what they use."""
-    with contextlib.suppress(OSError):
-        for line in groups.read_text().splitlines():
+def _control_groups() -> Iterator[tuple[str, Path]]:
+    """Controllers of the control groups around this process, from the inmost outwards, and their folders."""
+    with contextlib.suppress(OSError):  # there are none
+        for line in _OWN_GROUPS.read_text().splitlines():
             _, controllers, path = line.split(":", 2)
+            inner = PurePosixPath(path.lstrip("/"))
             for name in set(controllers.split(",")) & _CONTROLLERS.keys():
-                where, limit, usage = _CONTROLLERS[name]
-                inner = PurePosixPath(path.lstrip("/"))
                 for group in (inner, *inner.parents):
-                    folder = _CGROUPS / where / group
-                    with contextlib.suppress(OSError, ValueError):  # no such file here, or "max": no limit
-                        stat = (folder / "memory.stat").read_text().splitlines()
-                        facts = dict(line.split() for line in stat)
-                        cached = facts.get("total_inactive_file", facts.get("inactive_file", 0))
-                        used = int((folder / usage).read_text()) - int(cached)  # file pages can be dropped
-                        yield int((folder / limit).read_text()) - used
+                    yield name, _CGROUPS / _CONTROLLERS[name][0] / group
+
+
+def cpu_quota() -> float:
+    """Return the number of cores that the control groups of this process allow (Linux, v2), else infinity."""
+    quota = math.inf
+    for name, folder in _control_groups():
+        with contextlib.suppress(OSError, ValueError):  # no such file here, or "max": no limit
+            most, period = (folder / "cpu.max").read_text().split()
+            quota = min(quota, math.inf if name else int(most) / int(period))
+    return quota
+
+
+def _left_to_groups() -> Iterator[int]:
+    """Limits of the control groups around this process, less what they use."""
+    for name, folder in _control_groups():
+        _, limit, usage = _CONTROLLERS[name]
+        with contextlib.suppress(OSError, ValueError):
+            facts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+            cached = facts.get("total_inactive_file", facts.get("inactive_file", 0))
+            used = int((folder / usage).read_text()) - int(cached)  # file pages can be dropped
+            yield int((folder / limit).read_text()) - used
 
 
 def _left_to_addresses() -> Iterator[int]:

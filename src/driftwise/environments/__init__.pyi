@@ -1,4 +1,4 @@
-# Written by `make generated` from what driftwise.environments registers.
+# Written by `make generated` from the names of driftwise.environments.
 from driftwise.environments.average_reward import continuing_river_swim as continuing_river_swim
 from driftwise.environments.average_reward import random_communicating_mdp as random_communicating_mdp
 from driftwise.environments.average_reward import two_state_switch as two_state_switch
