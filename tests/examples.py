@@ -12,7 +12,14 @@ import numpy as np
 import driftwise as dw
 from driftwise.algorithms import build
 from driftwise.base import Agent, Spec
-from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearBandit, LinearMdp
+from driftwise.environments import (
+    ENVIRONMENTS,
+    ContinuingMdp,
+    Environment,
+    LinearBandit,
+    LinearMdp,
+    PlayedEpisode,
+)
 from driftwise.parts import Cusum, ExponentialWeights, Glr, Thompson, Ucb
 
 T = TypeVar("T")
@@ -172,11 +179,17 @@ def kernel_tables(environment: LinearMdp) -> np.ndarray:
 
 
 def assert_fields_close(actual: Any, expected: Any, names: Iterable[str] = (), atol: float = 1e-8) -> None:
-    """Fields of two named tuples are alike, all of the second unless some are named."""
-    for name in names or expected._fields:
+    """Fields of two named tuples are alike, all of the second that are not None unless some are named."""
+    for name in names or [name for name, value in expected._asdict().items() if value is not None]:
         np.testing.assert_allclose(
             getattr(actual, name), getattr(expected, name), rtol=0, atol=atol, err_msg=name
         )
+
+
+def assert_plans_close(played: Iterable[PlayedEpisode], expected: Iterable[Any], atol: float = 1e-8) -> None:
+    """What was planned for each episode is what a plain loop plans for it."""
+    for one, plain in zip(played, expected, strict=True):
+        assert_fields_close(one.plan, plain, atol=atol)
 
 
 def assert_play_alike(left: Agent, right: Agent, environment: Environment) -> None:

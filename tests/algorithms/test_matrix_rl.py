@@ -43,13 +43,12 @@ def test_it_equals_the_textbook(name, steps):
     psi = environment.successor_features
     assert psi is not None
     agent = matrix_rl(environment.spec, radius=0.6, ridge=0.7, steps=steps, **chosen)
-    rewards, history = examples.reward_tables(environment, 26), []
     numbers: dict[str, Any] = dict(radius=0.6, ridge=0.7, shared=steps == "shared", weight=weight)
-    for t, one in enumerate(dw.play(agent, environment, 26, seed=1)):
-        if t % 5 == 0:
-            expected = textbook.plan(history, environment.features, psi, rewards[t], **numbers)
-            examples.assert_fields_close(one.plan, expected)  # two ways to sum, two to invert
-        history.append(one.episode)
+    played, rewards = list(dw.play(agent, environment, 26, seed=1)), examples.reward_tables(environment, 26)
+    for t in range(0, 26, 5):
+        history = [one.episode for one in played[:t]]
+        expected = textbook.plan(history, environment.features, psi, rewards[t], **numbers)
+        examples.assert_fields_close(played[t].plan, expected)  # two ways to sum, two to invert
 
 
 def test_features_of_successors_matter_in_the_textbook_comparison():

@@ -15,7 +15,7 @@ from driftwise.checks import ContractError, check_agent
 from driftwise.environments import LinearMdp, PlayedEpisode, oil_discovery
 from driftwise.experiments.building import Facts, read_agent_table
 from driftwise.theory import metric_tuning as tuning
-from tests.examples import NUM_RUNS, SPEC, STATIONARY, make, make_bandit
+from tests.examples import NUM_RUNS, SPEC, STATIONARY, assert_plans_close, make, make_bandit
 from tests.reference import adaptive_q_learning as tree
 from tests.reference import kernel_ucbvi as textbook
 
@@ -40,15 +40,10 @@ def played_by(agent: Agent, environment: LinearMdp, num_episodes: int) -> list[P
     return list(dw.play(agent, environment, num_episodes, seed=3))
 
 
-def assert_is_the_textbook(
-    environment: LinearMdp, played: list[PlayedEpisode], atol: float = 1e-9, **options: Any
-) -> None:
+def assert_is_the_textbook(environment: LinearMdp, played: list[PlayedEpisode], **options: Any) -> None:
     assert environment.positions is not None
     planned = textbook.plans([one.episode for one in played], environment.positions, **options)
-    for one, plain in zip(played, planned, strict=True):
-        for name in ("bonus", "q"):
-            np.testing.assert_allclose(getattr(one.plan, name), getattr(plain, name), rtol=0, atol=atol)
-        np.testing.assert_allclose(one.plan.values, plain.values[:-1], rtol=0, atol=atol)
+    assert_plans_close(played, planned, atol=1e-9)
     most = np.arange(environment.spec.horizon, 0, -1)[:, None]
     assert any((one.plan.values < most - 0.1).any() for one in played)  # more was met than ceilings
 
@@ -96,8 +91,7 @@ def test_the_partition_is_the_tree_of_its_paper(environment, period):
     values = tree.action_values(
         [one.episode for one in played], environment.positions, radius=0.3, period=period
     )
-    for one, plain in zip(played, values, strict=True):
-        np.testing.assert_allclose(one.plan.q, plain, rtol=0, atol=1e-12)
+    assert_plans_close(played, values, atol=1e-12)
     if not period:
         assert played[-1].carry.state.depth.max() >= 3  # squares of squares were cut
 
@@ -111,7 +105,8 @@ def test_q_on_a_partition_less_its_bonus_is_the_estimate():
     without = tree.action_values(episodes, environment.positions, radius=0.0, period=20)
     for one, plain in zip(played, without, strict=True):
         visited = one.plan.bonus[-1] < environment.spec.horizon
-        np.testing.assert_allclose((one.plan.q - one.plan.bonus)[-1][visited], plain[-1][visited], atol=1e-12)
+        estimate = (one.plan.q - one.plan.bonus)[-1]
+        np.testing.assert_allclose(estimate[visited], plain.q[-1][visited], atol=1e-12)
 
 
 def test_a_square_is_cut_where_it_is_visited():

@@ -34,14 +34,15 @@ def test_it_equals_the_textbook_with_the_same_draws(name, seed, lower, upper):
     environment, (chosen, weight) = small(seed), FORGETTINGS[name]
     options: dict[str, Any] = dict(scale=0.5, lower=lower, upper=upper, ridge=0.7)
     agent = opt_rlsvi(environment.spec, **options, **chosen)
-    history = []
-    for t, one in enumerate(dw.play(agent, environment, 26, seed=seed)):
-        if t % 5 == 0:
-            for_plan = episode_keys(random.fold(random.key(seed), 0), t)[1]
-            draws = random.draw_normal(for_plan, 3 * 4, np.float64).reshape(3, 4)
-            expected = textbook.plan(history, environment.features, draws, **options, weight=weight)
-            assert_fields_close(one.plan, expected)  # two ways to sum, two to invert
-        history.append(one.episode)
+    played = list(dw.play(agent, environment, 26, seed=seed))
+    for t in range(0, 26, 5):
+        for_plan, history = (
+            episode_keys(random.fold(random.key(seed), 0), t)[1],
+            [o.episode for o in played[:t]],
+        )
+        draws = random.draw_normal(for_plan, 3 * 4, np.float64).reshape(3, 4)
+        expected = textbook.plan(history, environment.features, draws, **options, weight=weight)
+        assert_fields_close(played[t].plan, expected)  # two ways to sum, two to invert
 
 
 def test_the_textbook_comparison_meets_trust_doubt_and_what_is_between():

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from driftwise.base import Episode
+from tests.reference.plain import Planned
 
 
 class Square:
@@ -40,8 +41,8 @@ class Square:
 
 def action_values(
     played: Sequence[Episode], positions: np.ndarray, *, radius: float, period: int = 0
-) -> Iterator[np.ndarray]:
-    """Q at every pair, `[H, S, A]`, before each episode of given trajectories; positions `[S, A, 2]`."""
+) -> Iterator[Planned]:
+    """Q at every pair before each episode of given trajectories; positions `[S, A, 2]`."""
     horizon = len(played[0].states)
     num_actions = positions.shape[1]
 
@@ -55,7 +56,7 @@ def action_values(
     for k, episode in enumerate(played):
         if k == 0 or (period and k % period == 0):
             trees = [Square(0.0, 0.0, 1.0, float(horizon), 0) for _ in range(horizon)]
-        yield np.array([[[tree.leaf(place).q for place in row] for row in positions] for tree in trees])
+        yield Planned(np.array([[[tree.leaf(at).q for at in row] for row in positions] for tree in trees]))
         for h in range(horizon):  # in the order of time: V of the next step is not yet updated
             active = trees[h].leaf(positions[episode.states[h], episode.actions[h]])
             active.count += 1

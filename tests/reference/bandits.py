@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,15 @@ from driftwise.base import random
 from driftwise.base.random import ENVIRONMENT
 from driftwise.environments import LinearBandit
 from driftwise.environments.models.linear_bandit import ARMS, NOISE
+from tests.reference.plain import sums_of
+
+
+class Step(NamedTuple):
+    """What an algorithm thought and did in a round."""
+
+    arm: int
+    estimate: np.ndarray  # [d]
+    indices: np.ndarray  # [A], −∞ where there is no arm
 
 
 class Round(NamedTuple):
@@ -25,13 +34,16 @@ class Round(NamedTuple):
     means: np.ndarray  # [A]
     rewards: np.ndarray  # [A], what each arm would pay
 
-
-class Step(NamedTuple):
-    """What an algorithm thought and did in a round."""
-
-    arm: int
-    estimate: np.ndarray  # [d]
-    indices: np.ndarray  # [A], −∞ where there is no arm
+    def step(
+        self, estimate: np.ndarray, *widths: tuple[float, np.ndarray], mean: Callable[[Any], float] = float
+    ) -> Step:
+        """The arm of the largest `μ(xᵀθ) + Σ β√(xᵀMx)`, for widths (β, M); of tied arms the first."""
+        indices = np.full(len(self.features), -np.inf)
+        for arm in np.flatnonzero(self.present):
+            x = self.features[arm]
+            bonus = sum(beta * math.sqrt(x @ matrix @ x) for beta, matrix in widths)
+            indices[arm] = mean(x @ estimate) + bonus
+        return Step(int(np.argmax(indices)), estimate, indices)
 
 
 class Textbook(NamedTuple):
@@ -95,22 +107,11 @@ def play(textbook: Textbook, rounds: Iterable[Round]) -> Iterator[Step]:
 def _decide(
     textbook: Textbook, past: list[tuple[np.ndarray, float, float]], t: int, here: Round
 ) -> tuple[np.ndarray, Step]:
-    dim = here.features.shape[1]
-    v, v_tilde, b = textbook.ridge * np.eye(dim), textbook.ridge * np.eye(dim), np.zeros(dim)
-    for tau, (x, reward, own) in enumerate(past, start=1):
-        weight = own * textbook.weight(t, tau)
-        v += weight * np.outer(x, x)
-        v_tilde += weight**2 * np.outer(x, x)
-        b += weight * reward * x
+    samples = [(own * textbook.weight(t, tau), x, r) for tau, (x, r, own) in enumerate(past, start=1)]
+    v, v_tilde, b = sums_of(samples, textbook.ridge, here.features.shape[1])
     inverse = np.linalg.inv(v)
     matrix = inverse @ v_tilde @ inverse if textbook.sandwich else inverse
-    estimate, beta = inverse @ b, textbook.radius(t, v)
-    indices = np.full(len(here.features), -np.inf)
-    for arm in np.flatnonzero(here.present):
-        x = here.features[arm]
-        indices[arm] = x @ estimate + beta * math.sqrt(x @ matrix @ x)
-        indices[arm] += textbook.widening * math.sqrt(x @ inverse @ x)
-    return v, Step(int(np.argmax(indices)), estimate, indices)
+    return v, here.step(inverse @ b, (textbook.radius(t, v), matrix), (textbook.widening, inverse))
 
 
 class Assumptions(NamedTuple):
@@ -233,13 +234,9 @@ def play_sift(given: Sift, rounds: Iterable[Round]) -> Iterator[Step]:
         inverse = np.linalg.inv(v)
         width = inverse @ v_tilde @ inverse.T if given.sandwich else inverse
         beta = given.beta(t, max(np.trace(v_tilde if given.sandwich else v) - dim * given.ridge, 0.0))
-        estimate, indices = inverse @ b, np.full(len(here.features), -np.inf)
-        for arm in np.flatnonzero(here.present):
-            x = here.features[arm]
-            indices[arm] = x @ estimate + beta * math.sqrt(x @ width @ x)
-        arm = int(np.argmax(indices))
-        x = here.features[arm]
+        step = here.step(inverse @ b, (beta, width))
+        x = here.features[step.arm]
         left = given.fading * v + (1 - given.fading) * given.ridge * np.eye(dim)
         matrix = np.eye(dim) - (1 - given.rate) * np.outer(left @ x, x) / (x @ left @ x)
-        past.append((x, float(here.rewards[arm]), matrix))
-        yield Step(arm, estimate, indices)
+        past.append((x, float(here.rewards[step.arm]), matrix))
+        yield step

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import brentq, root
 
 from tests.reference.bandits import Round, Step
+from tests.reference.plain import sums_of
 
 Past = list[tuple[np.ndarray, float]]
 
@@ -52,14 +53,10 @@ def d_glb_omd(
             theta, h = np.zeros(dim), ridge * np.eye(dim)
         zeta = 1 + concordance * norm_bound
         squared = ridge * norm_bound**2 + 2 * zeta * log_inverse_delta(t) + (6 * zeta**2 + zeta) * information
-        indices = np.full(len(here.features), -np.inf)
-        for arm in np.flatnonzero(here.present):
-            x = here.features[arm]
-            indices[arm] = x @ theta + math.sqrt(squared) * math.sqrt(x @ np.linalg.inv(h) @ x)
-        arm = int(np.argmax(indices))
-        yield Step(arm, theta, indices)
+        step = here.step(theta, (math.sqrt(squared), np.linalg.inv(h)))
+        yield step
 
-        x, reward = here.features[arm], here.rewards[arm]
+        x, reward = here.features[step.arm], here.rewards[step.arm]
         a = rate * h + (1 - rate) * ridge * np.eye(dim)
         c = np.linalg.inv(a) @ (rate * h) @ theta
         z = x @ c
@@ -88,58 +85,50 @@ def zero_of(function: Callable[[float], float], low: float, high: float) -> floa
     return found
 
 
-def weighted_mle(family: Family, past: Past, *, rate: float, kappa: float, dim: int) -> np.ndarray:
-    """The root of κθ + Σ_s η^(t−1−s) (μ(x_sᵀθ) − r_s) x_s."""
+class Likelihood(NamedTuple):
+    """The weighted likelihood of the past: κθ + Σ_s η^(t−1−s) (μ(x_sᵀθ) − r_s) x_s and what it is made of."""
 
-    def gradient(theta: np.ndarray) -> np.ndarray:
-        total = kappa * theta
-        for age, (x, reward) in enumerate(reversed(past)):
-            total = total + rate**age * (family.mean(x @ theta) - reward) * x
+    family: Family
+    past: Past
+    rate: float
+    kappa: float
+
+    def mean(self, theta: np.ndarray) -> np.ndarray:
+        """`G(θ)`, which leaves the rewards out."""
+        total = self.kappa * theta
+        for age, (x, _) in enumerate(reversed(self.past)):
+            total = total + self.rate**age * self.family.mean(x @ theta) * x
         return total
 
-    def hessian(theta: np.ndarray) -> np.ndarray:
-        total = kappa * np.eye(dim)
-        for age, (x, _) in enumerate(reversed(past)):
-            total = total + rate**age * family.slope(x @ theta) * np.outer(x, x)
-        return total
+    def gradient(self, theta: np.ndarray) -> np.ndarray:
+        ages = enumerate(reversed(self.past))
+        return self.mean(theta) - sum((self.rate**age * r * x for age, (x, r) in ages), 0 * theta)
 
-    return root(gradient, np.zeros(dim), jac=hessian, tol=1e-14).x
+    def hessian(self, theta: np.ndarray) -> np.ndarray:
+        samples = [(self.rate**age, *one) for age, one in enumerate(reversed(self.past))]
+        return sums_of(((w * self.family.slope(x @ theta), x, r) for w, x, r in samples), self.kappa, 2).gram
+
+    def maximiser(self) -> np.ndarray:
+        """Of two numbers."""
+        return root(self.gradient, np.zeros(2), jac=self.hessian, tol=1e-14).x
 
 
 def circle_projection(
-    family: Family,
-    past: Past,
-    theta_hat: np.ndarray,
-    v: np.ndarray,
-    *,
-    rate: float,
-    kappa: float,
-    bound: float,
+    likelihood: Likelihood, theta_hat: np.ndarray, v: np.ndarray, bound: float
 ) -> np.ndarray:
     """The point of the circle that minimises ‖G(θ̂) − G(θ)‖ in the norm of V⁻¹, by its angle."""
-
-    def g(theta: np.ndarray) -> np.ndarray:
-        total = kappa * theta
-        for age, (x, _) in enumerate(reversed(past)):
-            total = total + rate**age * family.mean(x @ theta) * x
-        return total
+    aim, inverse = likelihood.mean(theta_hat), np.linalg.inv(v)
 
     def point(angle: float) -> np.ndarray:
         return bound * np.array([math.cos(angle), math.sin(angle)])
 
-    aim, inverse = g(theta_hat), np.linalg.inv(v)
-
     def distance(angle: float) -> float:
-        gap = aim - g(point(angle))
+        gap = aim - likelihood.mean(point(angle))
         return float(gap @ inverse @ gap)
 
     def growth(angle: float) -> float:
-        theta = point(angle)
-        along = bound * np.array([-math.sin(angle), math.cos(angle)])
-        change = kappa * along
-        for age, (x, _) in enumerate(reversed(past)):
-            change = change + rate**age * family.slope(x @ theta) * (x @ along) * x
-        return float(-2 * (aim - g(theta)) @ inverse @ change)
+        theta, along = point(angle), point(angle + math.pi / 2)
+        return float(-2 * (aim - likelihood.mean(theta)) @ inverse @ likelihood.hessian(theta) @ along)
 
     angles = np.linspace(-math.pi, math.pi, 181)
     best = angles[np.argmin([distance(angle) for angle in angles])]
@@ -164,21 +153,14 @@ def play(printed: Printed, rounds: Iterable[Round]) -> Iterator[Step]:
     past: Past = []
     family, rate, kappa, ridge, bound, bonus, projects = printed
     for t, here in enumerate(rounds, start=1):
-        v = ridge * np.eye(2)
-        for age, (x, _) in enumerate(reversed(past)):
-            v = v + rate**age * np.outer(x, x)
-        theta_hat = weighted_mle(family, past, rate=rate, kappa=kappa, dim=2)
-        theta = theta_hat
+        v = sums_of(((rate**age, *one) for age, one in enumerate(reversed(past))), ridge, 2).gram
+        likelihood = Likelihood(family, past, rate, kappa)
+        theta_hat = theta = likelihood.maximiser()
         if projects and np.linalg.norm(theta_hat) > bound:
-            theta = circle_projection(family, past, theta_hat, v, rate=rate, kappa=kappa, bound=bound)
-        indices = np.full(len(here.features), -np.inf)
-        for arm in np.flatnonzero(here.present):
-            x = here.features[arm]
-            width = math.sqrt(x @ np.linalg.inv(v) @ x)
-            indices[arm] = family.mean(x @ theta) + bonus(t, theta_hat) * width
-        arm = int(np.argmax(indices))
-        past.append((here.features[arm], float(here.rewards[arm])))
-        yield Step(arm, theta, indices)
+            theta = circle_projection(likelihood, theta_hat, v, bound)
+        step = here.step(theta, (bonus(t, theta_hat), np.linalg.inv(v)), mean=family.mean)
+        past.append((here.features[step.arm], float(here.rewards[step.arm])))
+        yield step
 
 
 def glb_weight_ucb(

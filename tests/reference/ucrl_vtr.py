@@ -12,14 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from driftwise.base import Episode
-
-
-class Planned(NamedTuple):
-    theta: np.ndarray  # [H, J]
-    bonus: np.ndarray  # [H, S, A]
-    q: np.ndarray  # [H, S, A], not clipped
-    value: np.ndarray  # [H + 1, S]
-    variance: np.ndarray  # [H] σ̄² of the pairs visited, 1 where samples have no weights
+from tests.reference.plain import Planned, Weight, cut, remember, sums_of
 
 
 class Past(NamedTuple):
@@ -32,22 +25,6 @@ class Past(NamedTuple):
     weight: float
 
 
-def solved(samples: list[tuple[float, np.ndarray, float]], ridge: float, dim: int) -> tuple:
-    gram, cross = ridge * np.eye(dim), np.zeros(dim)
-    for weight, phi, target in samples:
-        gram += weight * np.outer(phi, phi)
-        cross += weight * phi * target
-    return gram, np.linalg.solve(gram, cross)
-
-
-def length(phi: np.ndarray, gram: np.ndarray) -> float:
-    return math.sqrt(phi @ np.linalg.solve(gram, phi))
-
-
-def cut(value: float, low: float, high: float) -> float:
-    return min(max(value, low), high)
-
-
 def plans(
     played: Sequence[Episode],
     rewards: Sequence[np.ndarray],
@@ -56,48 +33,50 @@ def plans(
     ridge: float,
     radius: Callable[[int, np.ndarray], float],
     variance_radii: tuple[Callable[[int], float], Callable[[int], float]] | None = None,
-    weight: Callable[[int, int], float] = lambda k, tau: 1.0,
+    weight: Weight = remember,
     tight: bool = False,
-) -> Iterator[Planned]:
-    """Each episode's plan, along given trajectories.
+) -> Iterator[tuple[Planned, np.ndarray]]:
+    """Each episode's plan along given trajectories, and σ̄² of the pairs visited, 1 without weights: `[H]`.
 
     Rewards `[H, S, A]` of each episode, kernels `[J, H, S, A, S]`. `radius(k, gram)` is that of episode
     k = 0, 1, …; with `variance_radii`, of the mean and of the square, samples are weighted by `1/σ̄²`.
-    `weight(k, tau)` is what forgetting leaves of episode τ < k.
     """
     num, horizon, num_states, num_actions, _ = kernels.shape
     kernels = kernels / math.sqrt(num)
     past: list[list[Past]] = [[] for _ in range(horizon)]
     for k, episode in enumerate(played):
-        value = np.zeros((horizon + 1, num_states))
-        theta, grams = np.zeros((horizon, num)), [np.eye(num)] * horizon
+        value, theta = np.zeros((horizon + 1, num_states)), np.zeros((horizon, num))
         q, bonus = np.zeros((2, horizon, num_states, num_actions))
+        sums = [sums_of([], ridge, num)] * horizon
         for h in reversed(range(horizon)):
             samples = [(weight(k, tau) * one.weight, *one[:2]) for tau, one in enumerate(past[h])]
-            grams[h], theta[h] = solved(samples, ridge, num)
-            for s in range(num_states):
-                for a in range(num_actions):
-                    phi = np.array([kernels[j, h, s, a] @ value[h + 1] for j in range(num)])
-                    bonus[h, s, a] = radius(k, grams[h]) * length(phi, grams[h])
-                    q[h, s, a] = rewards[k][h, s, a] + theta[h] @ phi + bonus[h, s, a]
-                value[h, s] = max(cut(each, 0, horizon - h if tight else horizon) for each in q[h, s])
+            sums[h] = sums_of(samples, ridge, num)
+            theta[h] = sums[h].estimate
+            for s, a in np.ndindex(num_states, num_actions):
+                phi = np.array([kernels[j, h, s, a] @ value[h + 1] for j in range(num)])
+                bonus[h, s, a] = radius(k, sums[h].gram) * sums[h].length(phi)
+                q[h, s, a] = rewards[k][h, s, a] + theta[h] @ phi + bonus[h, s, a]
+            value[h] = [max(cut(each, 0, horizon - h if tight else horizon) for each in row) for row in q[h]]
         variance = np.ones(horizon)
         for h in range(horizon):
             s, a, successor = episode.states[h], episode.actions[h], episode.successors[h]
             phi = np.array([kernels[j, h, s, a] @ value[h + 1] for j in range(num)])
             phi_square = np.array([kernels[j, h, s, a] @ value[h + 1] ** 2 for j in range(num)])
             if variance_radii is not None:
-                samples = [(weight(k, tau), *one[2:4]) for tau, one in enumerate(past[h])]
-                gram, theta_square = solved(samples, ridge, num)
+                squares = sums_of(
+                    ((weight(k, tau), *one[2:4]) for tau, one in enumerate(past[h])), ridge, num
+                )
                 of_mean, of_square = (each(k) for each in variance_radii)
                 most = horizon**2
-                variance[h] = cut(theta_square @ phi_square, 0, most) - cut(theta[h] @ phi, 0, horizon) ** 2
-                variance[h] += min(most, 2 * horizon * of_mean * length(phi, grams[h]))
-                variance[h] += min(most, of_square * length(phi_square, gram))
+                variance[h] = (
+                    cut(squares.estimate @ phi_square, 0, most) - cut(theta[h] @ phi, 0, horizon) ** 2
+                )
+                variance[h] += min(most, 2 * horizon * of_mean * sums[h].length(phi))
+                variance[h] += min(most, of_square * squares.length(phi_square))
                 variance[h] = max(most / num, variance[h])
             target = value[h + 1, successor]
             past[h].append(Past(phi, target, phi_square, target**2, 1 / variance[h]))
-        yield Planned(theta, bonus, q, value, variance)
+        yield Planned(q, value[:-1], bonus, theta), variance
 
 
 def hoeffding_radius(horizon: int, ridge: float, bound: float, failure: float) -> Callable:
