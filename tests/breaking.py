@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base import Moments, Plan
+from driftwise.base.part import part
 from driftwise.parts import (
     ExponentialWeights,
     FixedShare,
@@ -24,6 +26,12 @@ from driftwise.parts import (
 
 Patch = pytest.MonkeyPatch
 Break = Callable[[Patch], None]
+_numbers = itertools.count()
+
+
+def broken_part(base: type, **methods: Any) -> Any:
+    """A part in which some methods are others, under a name of its own."""
+    return part(type(f"{base.__name__}{next(_numbers)}", (base,), methods))
 
 
 def around(owner: Any, name: str, change: Callable[[Callable], Callable]) -> Break:

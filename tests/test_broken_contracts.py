@@ -12,153 +12,99 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import ALGORITHMS
-from driftwise.base import Agent, Plan, SuccessorProjection, Variation
-from driftwise.base.part import part
+from driftwise.base import Agent, SuccessorProjection, Variation
 from driftwise.checks import ContractError, check_agent, check_environment
 from driftwise.environments import LinearMdp, linear_bandit
-from driftwise.environments.models.linear_mdp import EpisodeInputs, LinearMdpArrays
+from driftwise.environments.models.linear_mdp import LinearMdpArrays
 from driftwise.parts import LeastSquares, NoForgetting
+from tests.breaking import broken_part
 from tests.examples import DRIFTS, NUM_RUNS, SPEC, agent, make, make_bandit
 from tests.test_checks import BARE
 
-
-@part
-class Careless(LeastSquares):
-    """Its probabilities do not sum to one."""
-
-    def plan(self, state: Any, features: Any, key: Any) -> Plan:
-        plan = LeastSquares.plan(self, state, features, key)
-        return plan._replace(policy=plan.policy * 0.5)
+FEW: dict[str, Any] = dict(num_episodes=10, num_runs=NUM_RUNS)
+plan, update = LeastSquares.plan, LeastSquares.update
 
 
-@part
-class Restless(LeastSquares):
-    """Its values depend on where it runs."""
-
-    def update(self, state: Any, features: Any, plan: Plan, episode: Any) -> Any:
-        sign = -1 if isinstance(episode.rewards, np.ndarray) else 1
-        return LeastSquares.update(
-            self, state, features, plan, episode._replace(rewards=sign * episode.rewards)
-        )
-
-
-@part
-class Forgetful(LeastSquares):
-    """It does not come back from its configuration as it was."""
-
-    def __eq__(self, other: object) -> bool:
-        return False
-
-    __hash__ = LeastSquares.__hash__
-
-
-@part
-class Nameless(LeastSquares):
-    """It prints as something else."""
-
-    def __repr__(self) -> str:
-        return "an agent"
-
-
-@part
-class Stubborn(LeastSquares):
-    """It takes the first action, whatever its policy."""
-
-    def act(self, plan: Plan, h: Any, state: Any, uniform: Any) -> Any:
-        return 0 * state
-
-
-@part
-class Unsettled(LeastSquares):
-    """Its state changes type where no compiler forbids it."""
-
-    def update(self, state: Any, features: Any, plan: Plan, episode: Any) -> Any:
-        state = LeastSquares.update(self, state, features, plan, episode)
-        return state._replace(tick=state.tick * 1.0) if isinstance(episode.rewards, np.ndarray) else state
-
-
-@part
-class Boasting(LeastSquares):
-    """What it tells depends on where it runs."""
-
-    def diagnostics(self, state: Any) -> dict[str, Any]:
-        return {"restarts": 1.0 if isinstance(state.gram, np.ndarray) else 0.0}
-
-
-@part
-class Wordy(LeastSquares):
-    """What it tells of depends on where it runs."""
-
-    def diagnostics(self, state: Any) -> dict[str, Any]:
-        return {"here" if isinstance(state.gram, np.ndarray) else "there": 0.0}
-
-
-@part
-class Speechless(LeastSquares):
-    """What it tells is no number."""
-
-    def diagnostics(self, state: Any) -> dict[str, Any]:
-        return {"restarts": np.nan}
-
-
-@part
-class Uncounted(NoForgetting):
-    """It forgets to sum its weights."""
-
-    def update(self, moments: Any, sample: Any) -> Any:
-        return NoForgetting.update(self, moments, sample)._replace(weight_sq=moments.weight_sq)
-
-
-def like(cls: type, name: str) -> Agent:
+def like(name: str, **methods: Callable) -> Agent:
+    """An agent of the examples in which some methods are others."""
     made: Any = agent(name)
-    return cls(**{field.name: getattr(made, field.name) for field in dataclasses.fields(made)})
+    values = {field.name: getattr(made, field.name) for field in dataclasses.fields(made)}
+    return broken_part(LeastSquares, **methods)(**values)
+
+
+def halved(self: Any, *args: Any) -> Any:
+    right = plan(self, *args)
+    return right._replace(policy=right.policy * 0.5)
+
+
+def restless(self: Any, state: Any, features: Any, plan: Any, episode: Any) -> Any:
+    sign = -1 if isinstance(episode.rewards, np.ndarray) else 1
+    return update(self, state, features, plan, episode._replace(rewards=sign * episode.rewards))
+
+
+def unsettled(self: Any, state: Any, features: Any, plan: Any, episode: Any) -> Any:
+    """The state changes type where no compiler forbids it."""
+    state = update(self, state, features, plan, episode)
+    return state._replace(tick=state.tick * 1.0) if isinstance(episode.rewards, np.ndarray) else state
+
+
+def on_numpy(state: Any) -> bool:
+    return isinstance(state.gram, np.ndarray)
 
 
 @pytest.mark.parametrize(
-    ("cls", "said"),
+    ("methods", "said"),
     [
-        (Careless, r"^policy must hold probabilities"),
-        (Restless, r"^the simulator must equal NumPy, got value"),
-        (Forgetful, r"^agent must survive the way to_config and back"),
-        (Nameless, r"^agent must print its own name, got an agent"),
-        (Unsettled, r"^state must keep its shapes and types, changed in episode 0 of run 0"),
-        (Boasting, r"^the simulator must equal NumPy, got restarts 1.0 away in episode 0 of run 0"),
-        (Wordy, r"^diagnostics must always have the same names, got \['here'\] and \['there'\]"),
-        (Speechless, r"^diagnostics must be finite numbers, got restarts nan"),
+        (dict(plan=halved), r"^policy must hold probabilities"),
+        (dict(update=restless), r"^the simulator must equal NumPy, got value"),
+        (dict(__eq__=lambda self, other: False), r"^agent must survive the way to_config and back"),
+        (dict(__repr__=lambda self: "an agent"), r"^agent must print its own name, got an agent"),
+        (dict(update=unsettled), r"^state must keep its shapes and types, changed in episode 0 of run 0"),
+        (
+            dict(diagnostics=lambda self, state: {"restarts": 1.0 if on_numpy(state) else 0.0}),
+            r"^the simulator must equal NumPy, got restarts 1.0 away in episode 0 of run 0",
+        ),
+        (
+            dict(diagnostics=lambda self, state: {"here" if on_numpy(state) else "there": 0.0}),
+            r"^diagnostics must always have the same names, got \['here'\] and \['there'\]",
+        ),
+        (
+            dict(diagnostics=lambda self, state: {"restarts": np.nan}),
+            r"^diagnostics must be finite numbers, got restarts nan",
+        ),
     ],
 )
-def test_an_agent_that_breaks_its_contract_is_told_so(cls, said):
+def test_an_agent_that_breaks_its_contract_is_told_so(methods, said):
     with pytest.raises(ContractError, match=said):
-        check_agent(like(cls, "lsvi_ucb"), make(), num_episodes=10, num_runs=NUM_RUNS)
+        check_agent(like("lsvi_ucb", **methods), make(), **FEW)
 
 
 def test_a_bandit_whose_policy_is_none_is_told_so():
     with pytest.raises(ContractError, match=r"^policy must be probabilities that sum to 1"):
-        check_agent(like(Careless, "lin_ucb"), make_bandit(), num_episodes=5, num_runs=NUM_RUNS)
+        check_agent(like("lin_ucb", plan=halved), make_bandit(), num_episodes=5, num_runs=NUM_RUNS)
 
 
 def test_a_forgetting_that_does_not_sum_its_weights_is_told_so():
-    careless = dataclasses.replace(cast(Any, agent("lsvi_ucb")), forgetting=Uncounted())
+    def uncounted(self: Any, moments: Any, sample: Any) -> Any:
+        return NoForgetting.update(self, moments, sample)._replace(weight_sq=moments.weight_sq)
+
+    forgetting = broken_part(NoForgetting, update=uncounted)()
+    careless = dataclasses.replace(cast(Any, agent("lsvi_ucb")), forgetting=forgetting)
     with pytest.raises(ContractError, match=r"^weight_sq of the moments must be what weights say"):
-        check_agent(careless, make(), num_episodes=10, num_runs=NUM_RUNS)
+        check_agent(careless, make(), **FEW)
 
 
 @pytest.mark.parametrize(("name", "policy"), [("lsvi_ucb", r"\[0. 1.\]"), ("uniform", r"\[0.5 0.5\]")])
 def test_an_agent_whose_actions_ignore_its_policy_is_told_so(name, policy):
+    stubborn = like(name, act=lambda self, plan, h, state, uniform: 0 * state)
     said = rf"^act must draw from the policy {policy}, got action 0 and shares \[1. 0.\]"
     with pytest.raises(ContractError, match=said):
-        check_agent(like(Stubborn, name), make(), num_episodes=10, num_runs=NUM_RUNS)
+        check_agent(stubborn, make(), **FEW)
 
 
 def test_an_agent_that_is_not_optimistic_is_told_so():
     with pytest.raises(ContractError, match=r"^the value must be at least V\*, got .* less in episode"):
-        check_agent(
-            ALGORITHMS["lsvi_ucb"](SPEC, radius=0.0),
-            make(),
-            optimistic=True,
-            num_episodes=10,
-            num_runs=NUM_RUNS,
-        )
+        check_agent(ALGORITHMS["lsvi_ucb"](SPEC, radius=0.0), make(), optimistic=True, **FEW)
 
 
 class Late(dw.drift.Drift):
@@ -177,9 +123,10 @@ class Late(dw.drift.Drift):
         return self.told
 
 
-def rebuilt(cls: type[LinearMdp], drift: Any = DRIFTS["abrupt"]) -> LinearMdp:
+def rebuilt(drift: dw.drift.Drift = DRIFTS["abrupt"], **methods: Callable) -> LinearMdp:
+    """The example's environment in which the drift and some methods are others."""
     like = make()
-    return cls(like.features, like.theta, like.mu, like.initial, drift)
+    return type("Rebuilt", (LinearMdp,), methods)(like.features, like.theta, like.mu, like.initial, drift)
 
 
 @pytest.mark.parametrize(
@@ -194,29 +141,12 @@ def rebuilt(cls: type[LinearMdp], drift: Any = DRIFTS["abrupt"]) -> LinearMdp:
 )
 def test_a_drift_that_breaks_the_contract_is_told_so(drift, said):
     with pytest.raises(ContractError, match=said):
-        check_environment(rebuilt(LinearMdp, drift))
+        check_environment(rebuilt(drift))
 
 
-class Short(LinearMdp):
-    """It leaves out the last episode asked for."""
-
-    def at(self, episodes: np.ndarray) -> np.ndarray:
-        return LinearMdp.at(self, episodes)[:-1]
-
-
-class Backward(LinearMdp):
-    """Its moves are negative."""
-
-    def variation(self, num_episodes: int, **options: Any) -> Variation:
-        moved = LinearMdp.variation(self, num_episodes)
-        return Variation(-moved.reward, -moved.transition)
-
-
-class Brief(LinearMdp):
-    """It leaves out a move."""
-
-    def variation(self, num_episodes: int, **options: Any) -> Variation:
-        return LinearMdp.variation(self, num_episodes - 1)
+def negative(self: LinearMdp, num_episodes: int) -> Variation:
+    moved = LinearMdp.variation(self, num_episodes)
+    return Variation(-moved.reward, -moved.transition)
 
 
 class Modest(LinearMdpArrays):
@@ -224,7 +154,7 @@ class Modest(LinearMdpArrays):
 
     share = 0.5
 
-    def inputs(self, path: Any) -> EpisodeInputs:
+    def inputs(self, path: Any) -> Any:
         inputs = LinearMdpArrays.inputs(self, path)
         return inputs._replace(optimal_values=self.share * inputs.optimal_values)
 
@@ -236,14 +166,11 @@ class Boastful(Modest):
 
 
 def altered(alter: Callable[[LinearMdpArrays, int], LinearMdpArrays]) -> LinearMdp:
-    """An environment with another world, which may know how often it was asked for."""
+    """An environment with other arrays, which may know how often they were asked for."""
     calls = itertools.count()
-
-    class Altered(LinearMdp):
-        def to_arrays(self, *args: Any, **options: Any) -> LinearMdpArrays:
-            return alter(LinearMdp.to_arrays(self, *args, **options), next(calls))
-
-    return rebuilt(Altered)
+    return rebuilt(
+        to_arrays=lambda self, *args, **how: alter(LinearMdp.to_arrays(self, *args, **how), next(calls))
+    )
 
 
 def fading(world: LinearMdpArrays, call: int) -> LinearMdpArrays:
@@ -259,9 +186,12 @@ def growing(world: LinearMdpArrays, call: int) -> LinearMdpArrays:
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        (rebuilt(Short), "^at must give 20 episodes, got 19"),
-        (rebuilt(Backward), "^variation must not be negative"),
-        (rebuilt(Brief), r"^variation must have K − 1 moves, got shape \(18,\)"),
+        (rebuilt(at=lambda self, all: LinearMdp.at(self, all)[:-1]), "^at must give 20 episodes, got 19"),
+        (rebuilt(variation=negative), "^variation must not be negative"),
+        (
+            rebuilt(variation=lambda self, num: LinearMdp.variation(self, num - 1)),
+            r"^variation must have K − 1 moves, got shape \(18,\)",
+        ),
         (
             make().with_description("random_linear_mdp", {**make().config, "seed": 5}),
             "^config must make the same",
@@ -286,7 +216,7 @@ def test_an_environment_that_breaks_its_contract_is_told_so(broken, said):
 )
 def test_an_agent_in_an_environment_that_breaks_its_contract_is_told_so(broken, said):
     with pytest.raises(ContractError, match=said):
-        check_agent(agent("lsvi_ucb"), broken, num_episodes=10, num_runs=NUM_RUNS)
+        check_agent(agent("lsvi_ucb"), broken, **FEW)
 
 
 def test_what_is_no_agent_or_environment_is_told_so():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from driftwise.parts import (
     Ucb,
     Uniform,
 )
+from tests.breaking import broken_part
 from tests.examples import DRIFTS, SENSITIVE, SPEC, make
 from tests.parts.test_forgetting import DIRECTIONAL, EXAMPLES
 
@@ -52,24 +54,18 @@ EXPLORATIONS: list[Exploration] = [
 FADING = DirectionalForgetting(0.8, fading=0.9)
 
 
-@pytest.mark.parametrize("forgetting", [*EXAMPLES, DIRECTIONAL, FADING], ids=str)
-def test_every_forgetting_keeps_its_contract(forgetting):
-    check_forgetting(forgetting)
-
-
-@pytest.mark.parametrize("exploration", EXPLORATIONS, ids=str)
-def test_every_exploration_keeps_its_contract(exploration):
-    check_exploration(exploration)
-
-
-@pytest.mark.parametrize("drift", [dw.drift.Constant(), *DRIFTS.values()], ids=str)
-def test_every_drift_keeps_its_contract(drift):
-    check_drift(drift)
-
-
-@pytest.mark.parametrize("detector", [SENSITIVE, Glr(), Cusum(), RandomRestart(0.3)], ids=str)
-def test_every_detector_keeps_its_contract(detector):
-    check_detector(detector)
+@pytest.mark.parametrize(
+    ("check", "part"),
+    [
+        *((check_forgetting, each) for each in (*EXAMPLES, DIRECTIONAL, FADING)),
+        *((check_exploration, each) for each in EXPLORATIONS),
+        *((check_drift, each) for each in (dw.drift.Constant(), *DRIFTS.values())),
+        *((check_detector, each) for each in (SENSITIVE, Glr(), Cusum(), RandomRestart(0.3))),
+    ],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
+def test_every_part_keeps_its_contract(check, part):
+    check(part)
 
 
 def test_every_exploration_has_an_example():
@@ -77,76 +73,55 @@ def test_every_exploration_has_an_example():
     assert {type(each) for each in EXPLORATIONS} == ours
 
 
-@part
-class Contradicting(ExponentialWeights):
-    """What it sums is not what its weights say, while Σω and Σω² are."""
+def learning(base: type, **change: Callable[[Moments, Moments, Sample], Any]) -> Any:
+    """A forgetting that learns some sums wrongly: from those before, those after, and the sample."""
 
-    def update(self, moments: Moments, sample: Sample) -> Moments:
-        learnt = ExponentialWeights.update(self, moments, sample)
-        return learnt._replace(cross=moments.cross + learnt.cross)
+    def update(self: Any, before: Moments, sample: Sample) -> Moments:
+        after = base.update(self, before, sample)  # pyright: ignore[reportAttributeAccessIssue]
+        return after._replace(**{name: other(before, after, sample) for name, other in change.items()})
 
-
-@part
-class Squareless(ExponentialWeights):
-    """It leaves out what is not the same as the gram."""
-
-    def init(self, moments: Moments, sample: Sample) -> Moments:
-        return moments._replace(gram_sq=None)
+    return broken_part(base, update=update)
 
 
-@part
-class Heavy(NoForgetting):
-    """Its samples count twice."""
-
-    def weights(self, tick: int) -> np.ndarray:
-        return np.full(tick, 2.0)
-
-
-@part
-class Deciding(ExponentialWeights):
+def undecided(self: Any, moments: Moments, sample: Sample) -> Moments:
     """It looks at a number that no program knows."""
-
-    def update(self, moments: Moments, sample: Sample) -> Moments:
-        return moments if self.rate < 0 else ExponentialWeights.update(self, moments, sample)
+    return moments if self.rate < 0 else ExponentialWeights.update(self, moments, sample)
 
 
-@part
-class Narrow(DirectionalForgetting):
-    """Its width is not that of its estimate."""
-
-    def update(self, moments: Moments, sample: Sample) -> Moments:
-        learnt = DirectionalForgetting.update(self, moments, sample)
-        return learnt._replace(gram_sq=0.5 * learnt.gram)
-
-
-@part
-class Blunt(DirectionalForgetting):
-    """It looks at rewards before it forgets."""
-
-    def update(self, moments: Moments, sample: Sample) -> Moments:
-        learnt = DirectionalForgetting.update(self, moments, sample)
-        return learnt._replace(gram=(1 + sample.reward[:, None, None]) * learnt.gram)
-
-
-@part
-class Bent(DirectionalForgetting):
+def bent(self: Any, moments: Moments, sample: Sample) -> Moments:
     """It squares its rewards."""
+    return DirectionalForgetting.update(self, moments, sample._replace(reward=sample.reward**2))
 
-    def update(self, moments: Moments, sample: Sample) -> Moments:
-        squared = sample._replace(reward=sample.reward**2)
-        return DirectionalForgetting.update(self, moments, squared)
+
+def reward_first(before: Moments, after: Moments, sample: Sample) -> np.ndarray:
+    return (1 + sample.reward[:, None, None]) * after.gram
+
+
+CONTRADICTING = learning(ExponentialWeights, cross=lambda before, after, _: before.cross + after.cross)(0.8)
+SQUARELESS = broken_part(ExponentialWeights, init=lambda self, moments, _: moments._replace(gram_sq=None))
+BENT = broken_part(DirectionalForgetting, update=bent)
+HEAVY = broken_part(NoForgetting, weights=lambda self, tick: np.full(tick, 2.0))
 
 
 @pytest.mark.parametrize(
     ("forgetting", "said"),
     [
-        (Narrow(0.8), "^gram_sq must cover the noise in cross, got an eigenvalue -"),
-        (Blunt(0.8), "^gram must not depend on rewards$"),
-        (Bent(0.8), "^cross must be linear in rewards, got .* away$"),
-        (Contradicting(0.8), "^cross of the moments must be what weights say, got .* away at tick 2$"),
-        (Squareless(0.8), r"^gram_sq may be left out where all weights are 0 or 1, got \[0.8 1. \]$"),
-        (Heavy(), r"^weights must be 1 numbers in \[0, 1\] at tick 1, got \[2.\]$"),
-        (Deciding(0.8), "^update must compile, got TracerBoolConversionError"),
+        (
+            learning(DirectionalForgetting, gram_sq=lambda _, after, sample: 0.5 * after.gram)(0.8),
+            "^gram_sq must cover the noise in cross, got an eigenvalue -",
+        ),
+        (learning(DirectionalForgetting, gram=reward_first)(0.8), "^gram must not depend on rewards$"),
+        (
+            broken_part(DirectionalForgetting, update=bent)(0.8),
+            "^cross must be linear in rewards, got .* away$",
+        ),
+        (CONTRADICTING, "^cross of the moments must be what weights say, got .* away at tick 2$"),
+        (SQUARELESS(0.8), r"^gram_sq may be left out where all weights are 0 or 1, got \[0.8 1. \]$"),
+        (HEAVY(), r"^weights must be 1 numbers in \[0, 1\] at tick 1, got \[2.\]$"),
+        (
+            broken_part(ExponentialWeights, update=undecided)(0.8),
+            "^update must compile, got TracerBoolConversionError",
+        ),
         (3, "^forgetting must be a Forgetting, got 3$"),
     ],
 )
@@ -156,7 +131,7 @@ def test_a_forgetting_that_breaks_its_contract_is_told_so(forgetting, said):
 
 
 def test_an_agent_with_a_forgetting_that_contradicts_its_weights_is_told_so():
-    agent = dw.algorithms.least_squares(SPEC, forgetting=Contradicting(0.8), exploration=Ucb(0.4))
+    agent = dw.algorithms.least_squares(SPEC, forgetting=CONTRADICTING, exploration=Ucb(0.4))
     with pytest.raises(ContractError, match=r"^cross of the moments must be what weights say"):
         check_agent(agent, make())
     around = dw.algorithms.random_restart(agent, probability=0.1)
@@ -164,48 +139,40 @@ def test_an_agent_with_a_forgetting_that_contradicts_its_weights_is_told_so():
         check_agent(around, make())
 
 
-@part
-class Squared(Ucb):
+def squared(self: Any, inverse: Array, moments: Moments, features: Any, key: Any) -> Array:
     """It takes for granted what some forgettings leave out."""
-
-    def perturb(self, inverse: Array, moments: Moments, features: Any, key: Any) -> Array:
-        wide = moments.gram if moments.gram_sq is None else moments.gram_sq
-        return 0 * Ucb.perturb(self, inverse, moments, features, key) + wide.sum()
-
-    uses_gram_sq = False  # pyright: ignore
+    wide = moments.gram if moments.gram_sq is None else moments.gram_sq
+    return 0 * Ucb.perturb(self, inverse, moments, features, key) + wide.sum()
 
 
-@part
-class Lost(Uniform):
+def lost(self: Any, q: Array) -> Array:
     """It draws actions that are not there."""
-
-    def policy(self, q: Array) -> Array:
-        return np.full(q.shape, 1 / q.shape[-1]) + 0 * np.maximum(q, 0)
+    return np.full(q.shape, 1 / q.shape[-1]) + 0 * np.maximum(q, 0)
 
 
-@part
-class Doubtful(Greedy):
-    """It doubts more than all."""
-
-    def doubt(self, inverse: Array, moments: Moments, features: Any) -> Array:
-        return 2 + np.zeros((len(inverse), len(features.values)))
-
-
-@part
-class Boundless(Greedy):
+def boundless(self: Any, *args: Any) -> Array:
     """It adds what is no number."""
+    return np.nan * Greedy.perturb(self, *args)
 
-    def perturb(self, inverse: Array, moments: Moments, features: Any, key: Any) -> Array:
-        return np.nan * Greedy.perturb(self, inverse, moments, features, key)
+
+def doubtful(self: Any, inverse: Array, moments: Moments, features: Any) -> Array:
+    """It doubts more than all."""
+    return 2 + np.zeros((len(inverse), len(features.values)))
 
 
 @pytest.mark.parametrize(
     ("exploration", "said"),
     [
-        (Squared(0.3), "^perturb must not look at gram_sq where uses_gram_sq is False"),
-        (Lost(), "^policy must leave out actions that are not there, got probability 0.25"),
-        (Doubtful(), r"^doubt must be shares in \[0, 1\] of shape \(2, 16\)"),
-        (Boundless(), r"^perturb must give finite numbers of shape \(2, 16\)"),
+        (
+            broken_part(Ucb, perturb=squared, uses_gram_sq=False)(0.3),
+            "^perturb must not look at gram_sq where uses_gram_sq is False",
+        ),
+        (
+            broken_part(Uniform, policy=lost)(),
+            "^policy must leave out actions that are not there, got probability 0.25",
+        ),
+        (broken_part(Greedy, doubt=doubtful)(), r"^doubt must be shares in \[0, 1\] of shape \(2, 16\)"),
+        (broken_part(Greedy, perturb=boundless)(), r"^perturb must give finite numbers of shape \(2, 16\)"),
         ("me", "^exploration must be an Exploration, got 'me'$"),
     ],
 )

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from driftwise.checks.agent_contract import check_agent
 from driftwise.checks.contract import ContractError
-from driftwise.checks.environment_contract import check_drift, check_environment
-from driftwise.checks.forgetting_contract import check_forgetting
-from driftwise.checks.part_contracts import check_detector, check_exploration
+from driftwise.checks.environment_contract import check_environment
+from driftwise.checks.part_contracts import check_detector, check_drift, check_exploration, check_forgetting
 
 __all__ = [
     "ContractError",

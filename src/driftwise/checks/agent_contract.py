@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from driftwise.base.agent import Agent
-from driftwise.base.part import expand_grid, is_part
+from driftwise.base.part import expand_grid, iterate_parts
 from driftwise.base.types import Forgetting
 from driftwise.checks.contract import (
     CONTRACT_TOLERANCE,
@@ -19,8 +18,10 @@ from driftwise.checks.contract import (
     on_simplex,
     play_run,
     require,
+    require_exact_regret,
+    require_layout,
 )
-from driftwise.checks.forgetting_contract import check_definition
+from driftwise.checks.part_contracts import check_definition
 from driftwise.environments import Environment
 from driftwise.environments.environment import PlayedEpisode
 from driftwise.simulation.program import num_programs
@@ -49,8 +50,9 @@ def check_agent(
     value must also be below H, since otherwise the check is vacuous.
     """
     check_config("agent", agent, Agent)
-    for forgetting in _forgettings_in(agent):
-        check_definition(forgetting)
+    for part in iterate_parts(agent):
+        for forgetting in expand_grid(part) if isinstance(part, Forgetting) else ():
+            check_definition(forgetting)
     sizes: dict[str, Any] = dict(num_episodes=num_episodes, num_runs=num_runs, seed=seed)
     first = simulate(agent, environment, **sizes, keep_state=True)
     programs = num_programs()
@@ -59,31 +61,31 @@ def check_agent(
     for name in CURVES:
         same = np.array_equal(getattr(first, name), getattr(second, name))
         require(same, f"{name} must be the same for the same seed")
-    gap = float((first.optimal_values - first.values).min())
-    require(gap >= -CONTRACT_TOLERANCE or environment.continuing, f"regret must not be negative, got {gap}")
+    require_exact_regret(environment, (first.optimal_values - first.values).min())
     start = layout_of(environment.to_arrays(needs=agent.needs).begin(agent))
     lowest = np.inf
     for run in range(num_runs):
         for t, played in enumerate(play_run(agent, environment, num_episodes, seed=seed, run=run)):
-            where = f"in episode {t} of run {run}"
+            where, record = f"in episode {t} of run {run}", played.record
             _check_plan(agent, played, where)
-            for name, compiled in (("value", first.values), ("reward", first.returns)):
-                away = abs(float(compiled[run, t]) - float(getattr(played.record, name)))
-                near = away <= CONTRACT_TOLERANCE
-                require(near, f"the simulator must equal NumPy, got {name} {away} away {where}")
-            same = layout_of(played.carry) == start
-            require(same, f"state must keep its shapes and types, changed {where}")
+            compiled = {"value": first.values[run, t], "reward": first.returns[run, t]}
+            _require_equal({"value": record.value, "reward": record.reward}, compiled, where)
+            require_layout("state", played.carry, start, where)
             here = {name: curve[run, t] for name, curve in first.diagnostics.items()}
             _check_diagnostics(here, agent.diagnostics(played.carry.state), where)
             value = float(np.asarray(played.plan.value)[int(played.episode.states[0])])
-            lowest = min(lowest, value)
-            if optimistic:
-                less = float(played.record.optimal - value)
-                enough = less <= CONTRACT_TOLERANCE
-                require(enough, f"the value must be at least V*, got {less} less {where}")
+            lowest, less = min(lowest, value), float(record.optimal - value)
+            enough = not optimistic or less <= CONTRACT_TOLERANCE
+            require(enough, f"the value must be at least V*, got {less} less {where}")
     horizon = environment.spec.horizon
     some = f"some value must be below H = {horizon} for optimism to show anything, got none below {lowest}"
     require(not optimistic or lowest < horizon, some)
+
+
+def _require_equal(plain: Mapping[str, Any], compiled: Mapping[str, Any], where: str) -> None:
+    for name, value in plain.items():
+        away = abs(float(value) - float(compiled[name]))
+        require(away <= CONTRACT_TOLERANCE, f"the simulator must equal NumPy, got {name} {away} away {where}")
 
 
 def _check_diagnostics(compiled: Mapping[str, Any], plain: Mapping[str, Any], where: str) -> None:
@@ -93,8 +95,7 @@ def _check_diagnostics(compiled: Mapping[str, Any], plain: Mapping[str, Any], wh
     for name, value in plain.items():
         number = np.ndim(value) == 0 and bool(np.isfinite(value))
         require(number, f"diagnostics must be finite numbers, got {name} {value} {where}")
-        away = abs(float(value) - float(compiled[name]))
-        require(away <= CONTRACT_TOLERANCE, f"the simulator must equal NumPy, got {name} {away} away {where}")
+    _require_equal(plain, compiled, where)
 
 
 def _check_plan(agent: Agent, played: PlayedEpisode, where: str) -> None:
@@ -107,17 +108,6 @@ def _check_plan(agent: Agent, played: PlayedEpisode, where: str) -> None:
         here = policy[h, state]
         tried = [agent.act(plan, h, state, u) for u in UNIFORMS]
         shares = np.bincount(tried, minlength=len(here)) / len(tried)
-        drawn = here[[action, *tried]].min() > 0 and np.abs(shares - here).max() <= 1 / len(tried)
-        if not drawn:
-            drawn_from = f"act must draw from the policy {here}"
-            raise ContractError(f"{drawn_from}, got action {action} and shares {shares} {where}")
-
-
-def _forgettings_in(part: Any) -> Iterator[Forgetting]:
-    """Yield all forgettings within a part, one for each grid point."""
-    for field in dataclasses.fields(part):
-        inner = getattr(part, field.name)
-        if isinstance(inner, Forgetting):
-            yield from expand_grid(inner)
-        elif is_part(inner):
-            yield from _forgettings_in(inner)
+        if here[[action, *tried]].min() <= 0 or np.abs(shares - here).max() > 1 / len(tried):
+            got = f"action {action} and shares {shares} {where}"
+            raise ContractError(f"act must draw from the policy {here}, got {got}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import functools
 import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +14,7 @@ import numpy as np
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import from_config, to_config
-from driftwise.base.validation import ArgumentError
+from driftwise.base.validation import ArgumentError, add_article
 from driftwise.environments import Environment
 from driftwise.environments.environment import PlayedEpisode
 from driftwise.simulation.play import play
@@ -28,7 +27,7 @@ class ContractError(AssertionError):
     """A contract is violated; the message is one sentence."""
 
 
-def require(condition: bool, sentence: str) -> None:
+def require(condition: Any, sentence: str) -> None:
     """Raise a `ContractError` with the sentence unless the condition holds."""
     if not condition:
         raise ContractError(sentence)
@@ -36,9 +35,8 @@ def require(condition: bool, sentence: str) -> None:
 
 def check_config(name: str, part: Any, kind: type) -> None:
     """Check that a part has its type, prints all its fields, and survives a round trip through a config."""
-    article = "an" if kind.__name__[0] in "AEIOU" else "a"
     of_kind = isinstance(part, kind) and not isinstance(part, type)
-    require(of_kind, f"{name} must be {article} {kind.__name__}, got {part!r}")
+    require(of_kind, f"{name} must be {add_article(kind.__name__)}, got {part!r}")
     require(dataclasses.is_dataclass(part), f"{name} must be made by @part or @record, got {part!r}")
     try:
         again = from_config(json_round_trip(to_config(part)))
@@ -59,9 +57,9 @@ def check_compiled(name: str, function: Callable[..., Any], part: Any, *arrays: 
         told = str(error).partition("\n")[0]
         raise ContractError(f"{name} must compile, got {type(error).__name__}: {told}") from error
     require(len(compiled) == len(expected), f"{name} must give the same arrays compiled as on NumPy")
+    bounds = dict(rtol=CONTRACT_TOLERANCE, atol=CONTRACT_TOLERANCE)
     for here, there in zip(expected, compiled, strict=True):
-        alike = functools.partial(np.allclose, rtol=CONTRACT_TOLERANCE, atol=CONTRACT_TOLERANCE)
-        near = here.shape == there.shape and alike(here, there)
+        near = here.shape == there.shape and np.allclose(here, there, **bounds)
         require(near, f"{name} must give the same compiled as on NumPy, got {there} where that gives {here}")
 
 
@@ -75,6 +73,17 @@ def array_leaves(tree: Any) -> list[np.ndarray]:
 def layout_of(tree: Any) -> list[tuple[tuple[int, ...], np.dtype]]:
     """Return the shapes and types of all arrays of nested tuples."""
     return [(leaf.shape, leaf.dtype) for leaf in array_leaves(tree)]
+
+
+def require_layout(name: str, tree: Any, layout: list[tuple[tuple[int, ...], np.dtype]], where: str) -> None:
+    """Check that arrays have the layout of the first ones."""
+    require(layout_of(tree) == layout, f"{name} must keep its shapes and types, changed {where}")
+
+
+def require_exact_regret(environment: Environment, gap: Any, where: str = "") -> None:
+    """Check that no value is above the best one, in problems with episodes."""
+    sound = gap >= -CONTRACT_TOLERANCE or environment.continuing
+    require(sound, f"regret must not be negative, got {float(gap)}{where}")
 
 
 def on_simplex(weights: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Contracts of environments and drifts."""
+"""Contract of environments."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from driftwise.base.part import from_config
 from driftwise.checks.contract import (
     CONTRACT_TOLERANCE,
     check_changes,
-    check_config,
     json_round_trip,
-    on_simplex,
     play_run,
     require,
+    require_exact_regret,
 )
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp
-from driftwise.environments.drift import Drift
 from driftwise.parts.extended_value_iteration import extended_value_iteration
 
 
@@ -48,16 +46,12 @@ def check_environment(environment: Environment, *, num_episodes: int = 20) -> No
     for t, (played, other) in enumerate(twice):
         record = played.record
         require(record == other.record, "advance must be the same for the same key")
-        gap = float(record.optimal - record.value)
-        sound = gap >= -CONTRACT_TOLERANCE or environment.continuing
-        require(sound, f"regret must not be negative, got {gap} in episode {t}")
+        require_exact_regret(environment, record.optimal - record.value, f" in episode {t}")
         if isinstance(environment, ContinuingMdp):
             reward, kernel = environment.model(t)
             lazy = (kernel + np.eye(len(reward))[:, None, :]) / 2  # has the same gain, and no period
-            options: dict[str, Any] = dict(
-                tolerance=CONTRACT_TOLERANCE, active=np.True_, max_iterations=100_000
-            )
-            best = extended_value_iteration(reward, lazy, np.zeros_like(reward), **options)
+            how: dict[str, Any] = dict(tolerance=CONTRACT_TOLERANCE, active=np.True_, max_iterations=100_000)
+            best = extended_value_iteration(reward, lazy, np.zeros_like(reward), **how)
             away = max(best.low - record.optimal, record.optimal - best.high)
             require(away <= CONTRACT_TOLERANCE, f"the gain must be exact, got {away} away in step {t}")
         if isinstance(environment, LinearMdp):
@@ -72,28 +66,3 @@ def _induced(environment: LinearMdp, t: int, over_actions: Callable[..., np.ndar
     for theta, mu in zip(model.theta[::-1], model.mu[::-1], strict=True):
         values = over_actions(environment.features @ theta + environment.features @ mu @ values, axis=-1)
     return values
-
-
-def check_drift(drift: Drift, *, num_episodes: int = 200) -> None:
-    """Raise a `ContractError` unless a drift fulfils its contract.
-
-    It survives a round trip through its config; the weights of its anchors lie on the simplex and do not
-    depend on which episodes are requested together; its changes are increasing episodes in which the
-    weights change.
-    """
-    check_config("drift", drift, Drift)
-    episodes = np.arange(num_episodes)
-    weights = np.asarray(drift.mixture(episodes))
-    shape = (num_episodes, drift.num_anchors)
-    require(weights.shape == shape, f"mixture must have shape {shape}, got {weights.shape}")
-    proper = on_simplex(weights)
-    t = int(np.argmin(proper))
-    require(bool(proper[t]), f"mixture must be weights that sum to 1, got {weights[t]} in episode {t}")
-    require(np.array_equal(episodes, np.arange(num_episodes)), "mixture must not change what it is given")
-    backwards = episodes[::-1]
-    parts = [*np.split(episodes, [num_episodes // 3]), backwards, *([t] for t in episodes[:3])]
-    for part in map(np.asarray, parts):
-        same = np.array_equal(drift.mixture(part), weights[part])
-        require(same, "mixture must not depend on which episodes are asked for together")
-    changes = drift.changes(num_episodes)
-    check_changes(changes, num_episodes, lambda t: not np.array_equal(weights[t], weights[t - 1]))

@@ -1,4 +1,4 @@
-"""Contracts of explorations and detectors."""
+"""Contracts of parts: drifts, forgettings, explorations and detectors."""
 
 from __future__ import annotations
 
@@ -9,21 +9,134 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.arrays import spd_inverse
 from driftwise.base.part import require_single
-from driftwise.base.types import Array, FeatureTable, Key, Moments
+from driftwise.base.types import Array, FeatureTable, Forgetting, Key, Moments, Sample, WeightFunction
 from driftwise.checks.contract import (
+    CONTRACT_TOLERANCE,
     array_leaves,
+    check_changes,
     check_compiled,
     check_config,
     layout_of,
     on_simplex,
     require,
+    require_layout,
 )
-from driftwise.checks.forgetting_contract import DIM, NUM_STATES, NUM_STEPS, moments_after, random_samples
+from driftwise.environments.drift import Drift
 from driftwise.parts import Detector, Exploration, ExponentialWeights
-from driftwise.parts.regression import feature_table
+from driftwise.parts.regression import contributions, empty_moments, feature_table
 
+NUM_STEPS, DIM, NUM_STATES, RIDGE = 2, 3, 4, 0.7
 _NUM_ACTIONS = 4
 _TICKS = (0, 1, 20)  # samples before each check
+
+
+def check_forgetting(forgetting: Forgetting, *, num_ticks: int = 40, seed: int = 0) -> None:
+    """Raise a `ContractError` unless a forgetting fulfils its contract.
+
+    It survives a round trip through its config; shapes and types stay; `update` gives the same results
+    compiled as with NumPy. The weights of a weight function lie in [0, 1], and after every tick all moments
+    are the sums that they define, of samples with counts 0, 1 and 2. For any other forgetting `cross` is
+    linear in the rewards, `gram` does not depend on them, and `gram_sq` lies between the covariance of the
+    noise in `cross` and `gram`. Choose `num_ticks` large enough for restarts and windows to take effect.
+    """
+    check_config("forgetting", forgetting, Forgetting)
+    require_single(forgetting)
+    check_definition(forgetting, num_ticks=num_ticks, seed=seed)
+    first, *others = random_samples(3, np.random.default_rng(seed))
+    for sample in others:
+        moments = moments_after(forgetting, [first])
+        check_compiled("update", type(forgetting).update, forgetting, moments, sample)
+
+
+def check_definition(forgetting: Forgetting, *, num_ticks: int = 40, seed: int = 0) -> None:
+    """Raise a `ContractError` unless the moments equal their definition."""
+    samples = random_samples(num_ticks, np.random.default_rng(seed))
+    if isinstance(forgetting, WeightFunction):
+        _check_recursion(forgetting, samples)
+    else:
+        _check_influence(forgetting, samples)
+
+
+def _check_influence(forgetting: Forgetting, samples: list[Sample]) -> None:
+    r"""Raise a `ContractError` unless the estimate is linear in the rewards and `gram_sq` covers its noise.
+
+    With $k_\tau$ the influence of the reward of sample $\tau$ on $b$: $b = \sum k_\tau r_\tau$, and
+    $\sum k_\tau k_\tau^\top/n_\tau \preceq \tilde\Lambda \preceq \Lambda$ for counts $n_\tau$.
+    """
+    moments = moments_after(forgetting, samples)
+    silent, paid = ([sample._replace(reward=np.full(NUM_STEPS, r)) for sample in samples] for r in (0.0, 1.0))
+    others = ([*silent[:tau], own, *silent[tau + 1 :]] for tau, own in enumerate(paid))
+    alone = [moments_after(forgetting, own) for own in others]
+    same = all(np.array_equal(other.gram, moments.gram) for other in alone)
+    require(same, "gram must not depend on rewards")
+    influence = np.array([other.cross[..., 0] for other in alone])  # [n, H, d]
+    rewards = np.array([sample.reward for sample in samples])
+    counts = np.array([sample.count for sample in samples])
+    away = float(np.abs(np.einsum("nhd,nh->hd", influence, rewards) - moments.cross[..., 0]).max())
+    require(away <= CONTRACT_TOLERANCE, f"cross must be linear in rewards, got {away:g} away")
+    share = np.where(counts > 0, 1 / np.maximum(counts, 1), 0)
+    noise = np.einsum("nhd,nhe,nh->hde", influence, influence, share)
+    wide = moments.gram if moments.gram_sq is None else moments.gram_sq
+    differences = {"cover the noise in cross": wide - noise, "not be above gram": moments.gram - wide}
+    for name, difference in differences.items():
+        low = float(np.linalg.eigvalsh(difference).min())
+        got = f"an eigenvalue {low:g} of the difference"
+        require(low >= -CONTRACT_TOLERANCE, f"gram_sq must {name}, got {got}")
+    layout = layout_of(moments_after(forgetting, []))
+    for tick in (1, len(samples)):
+        require_layout("moments", moments_after(forgetting, samples[:tick]), layout, f"after {tick} ticks")
+
+
+def _check_recursion(forgetting: WeightFunction, samples: list[Sample]) -> None:
+    """Raise a `ContractError` unless the moments equal the weighted sums at every tick."""
+    moments, epoch = moments_after(forgetting, []), 0
+    layout = layout_of(moments)
+    grams, crosses = map(np.array, zip(*(contributions(own, NUM_STATES) for own in samples), strict=True))
+    numbers, ridge = np.array([sample.number for sample in samples]), RIDGE * np.eye(DIM)
+    for tick, sample in enumerate(samples, start=1):
+        moments = forgetting.update(moments, sample)
+        weights = np.asarray(forgetting.weights(tick))
+        within = weights.shape == (tick,) and bool(((weights >= 0) & (weights <= 1)).all())
+        require(within, f"weights must be {tick} numbers in [0, 1] at tick {tick}, got {weights}")
+        epoch += not weights.any()
+        expected = {
+            "gram": np.tensordot(weights, grams[:tick], axes=1) + ridge,
+            "gram_sq": np.tensordot(weights**2, grams[:tick], axes=1) + ridge,
+            "cross": np.tensordot(weights, crosses[:tick], axes=1),
+            "weight": weights @ numbers[:tick],
+            "weight_sq": weights**2 @ numbers[:tick],
+        }
+        if moments.gram_sq is None:
+            plain = bool((weights**2 == weights).all())
+            require(plain, f"gram_sq may be left out where all weights are 0 or 1, got {weights}")
+            del expected["gram_sq"]
+        for name, wanted in {**expected, "tick": tick, "epoch": epoch}.items():
+            away = float(np.abs(np.asarray(getattr(moments, name)) - wanted).max())
+            near = away <= CONTRACT_TOLERANCE * max(1.0, float(np.max(np.abs(wanted))))
+            require(near, f"{name} of the moments must be what weights say, got {away:g} away at tick {tick}")
+        require_layout("moments", moments, layout, f"at tick {tick}")
+
+
+def moments_after(forgetting: Forgetting, samples: list[Sample]) -> Moments:
+    """Return the moments of a forgetting after these samples."""
+    (example,) = random_samples(1, np.random.default_rng(0))
+    moments = forgetting.init(empty_moments(example, NUM_STATES, RIDGE, gram_sq=True), example)
+    for sample in samples:
+        moments = forgetting.update(moments, sample)
+    return moments
+
+
+def random_samples(num: int, rng: np.random.Generator) -> list[Sample]:
+    """Return samples with counts 0, 1 and 2."""
+    return [
+        Sample(
+            features=rng.uniform(-1, 1, (NUM_STEPS, DIM)) / np.sqrt(DIM),
+            reward=rng.random(NUM_STEPS),
+            successor=rng.integers(NUM_STATES, size=NUM_STEPS),
+            count=rng.integers(3, size=NUM_STEPS).astype(float),
+        )
+        for _ in range(num)
+    ]
 
 
 def check_exploration(exploration: Exploration, *, seed: int = 0) -> None:
@@ -42,11 +155,9 @@ def check_exploration(exploration: Exploration, *, seed: int = 0) -> None:
     for tick in _TICKS:
         moments = moments_after(ExponentialWeights(0.8), random_samples(tick, rng))
         inverse = spd_inverse(moments.gram)
-        bare = moments._replace(gram_sq=None)
-        for given in (moments, bare):
-            _check_perturbation(exploration, inverse, given, table, key, f"after {tick} ticks")
-        alike = np.array_equal(*(exploration.perturb(inverse, own, table, key) for own in (moments, bare)))
-        allowed = alike or exploration.uses_gram_sq
+        both = (moments, moments._replace(gram_sq=None))
+        perturbed = [_check_perturbation(exploration, inverse, own, table, key, tick) for own in both]
+        allowed = np.array_equal(*perturbed) or exploration.uses_gram_sq
         require(allowed, "perturb must not look at gram_sq where uses_gram_sq is False")
         check_compiled("perturb", type(exploration).perturb, exploration, inverse, moments, table, key)
     index = rng.normal(size=(NUM_STEPS, NUM_STATES, _NUM_ACTIONS))  # with ties and unavailable actions
@@ -54,16 +165,17 @@ def check_exploration(exploration: Exploration, *, seed: int = 0) -> None:
     index[1, 1:, 2:] = -np.inf
     policy = np.asarray(exploration.policy(index))
     require(policy.shape == index.shape, f"policy must have the shape of the index, got {policy.shape}")
-    require(bool(on_simplex(policy).all()), f"policy must be probabilities that sum to 1, got {policy}")
+    require(on_simplex(policy).all(), f"policy must be probabilities that sum to 1, got {policy}")
     absent = float(np.abs(policy[np.isneginf(index)]).max())
     require(absent == 0, f"policy must leave out actions that are not there, got probability {absent}")
     check_compiled("policy", type(exploration).policy, exploration, index)
 
 
 def _check_perturbation(
-    exploration: Exploration, inverse: Array, moments: Moments, table: FeatureTable, key: Key, where: str
-) -> None:
-    shape = (NUM_STEPS, len(table.values))
+    exploration: Exploration, inverse: Array, moments: Moments, table: FeatureTable, key: Key, tick: int
+) -> np.ndarray:
+    """Check a perturbation after so many samples, and return it."""
+    shape, where = (NUM_STEPS, len(table.values)), f"after {tick} ticks"
     first, second = (np.asarray(exploration.perturb(inverse, moments, table, key)) for _ in "ab")
     proper = first.shape == shape and bool(np.isfinite(first).all())
     require(proper, f"perturb must give finite numbers of shape {shape}, got {first} {where}")
@@ -71,8 +183,9 @@ def _check_perturbation(
     doubt = exploration.doubt(inverse, moments, table)
     if doubt is not None:
         shares = np.broadcast_to(doubt, shape) if np.ndim(doubt) <= len(shape) else np.full(shape, np.nan)
-        within = bool(((shares >= 0) & (shares <= 1)).all())
+        within = ((shares >= 0) & (shares <= 1)).all()
         require(within, f"doubt must be shares in [0, 1] of shape {shape}, got {doubt} {where}")
+    return first
 
 
 def check_detector(detector: Detector, *, num_episodes: int = 40, seed: int = 0) -> None:
@@ -98,8 +211,32 @@ def check_detector(detector: Detector, *, num_episodes: int = 40, seed: int = 0)
         require(kept, f"detect must leave the state as it was given, changed in episode {t}")
         boolean = np.ndim(alarm) == 0 and np.asarray(alarm).dtype == bool
         require(boolean, f"an alarm must be true or false, got {alarm!r} in episode {t}")
-        same = layout_of(following) == layout
-        require(same, f"the state must keep its shapes and types, changed in episode {t}")
+        require_layout("the state", following, layout, f"in episode {t}")
         if t % 10 == 9:
             check_compiled("detect", type(detector).detect, detector, state, observed, chance)
         state = following
+
+
+def check_drift(drift: Drift, *, num_episodes: int = 200) -> None:
+    """Raise a `ContractError` unless a drift fulfils its contract.
+
+    It survives a round trip through its config; the weights of its anchors lie on the simplex and do not
+    depend on which episodes are requested together; its changes are increasing episodes in which the
+    weights change.
+    """
+    check_config("drift", drift, Drift)
+    episodes = np.arange(num_episodes)
+    weights = np.asarray(drift.mixture(episodes))
+    shape = (num_episodes, drift.num_anchors)
+    require(weights.shape == shape, f"mixture must have shape {shape}, got {weights.shape}")
+    proper = on_simplex(weights)
+    t = int(np.argmin(proper))
+    require(proper.all(), f"mixture must be weights that sum to 1, got {weights[t]} in episode {t}")
+    require(np.array_equal(episodes, np.arange(num_episodes)), "mixture must not change what it is given")
+    backwards = episodes[::-1]
+    parts = [*np.split(episodes, [num_episodes // 3]), backwards, *([t] for t in episodes[:3])]
+    for part in map(np.asarray, parts):
+        same = np.array_equal(drift.mixture(part), weights[part])
+        require(same, "mixture must not depend on which episodes are asked for together")
+    changes = drift.changes(num_episodes)
+    check_changes(changes, num_episodes, lambda t: not np.array_equal(weights[t], weights[t - 1]))
