@@ -57,7 +57,7 @@ def check_compiled(name: str, function: Callable[..., Any], part: Any, *arrays: 
         told = str(error).partition("\n")[0]
         raise ContractError(f"{name} must compile, got {type(error).__name__}: {told}") from error
     require(len(compiled) == len(expected), f"{name} must give the same arrays compiled as on NumPy")
-    bounds = dict(rtol=CONTRACT_TOLERANCE, atol=CONTRACT_TOLERANCE)
+    bounds: dict[str, Any] = dict(rtol=CONTRACT_TOLERANCE, atol=CONTRACT_TOLERANCE)
     for here, there in zip(expected, compiled, strict=True):
         near = here.shape == there.shape and np.allclose(here, there, **bounds)
         require(near, f"{name} must give the same compiled as on NumPy, got {there} where that gives {here}")

@@ -156,8 +156,8 @@ def check_exploration(exploration: Exploration, *, seed: int = 0) -> None:
         moments = moments_after(ExponentialWeights(0.8), random_samples(tick, rng))
         inverse = spd_inverse(moments.gram)
         both = (moments, moments._replace(gram_sq=None))
-        perturbed = [_check_perturbation(exploration, inverse, own, table, key, tick) for own in both]
-        allowed = np.array_equal(*perturbed) or exploration.uses_gram_sq
+        full, bare = (_check_perturbation(exploration, inverse, own, table, key, tick) for own in both)
+        allowed = np.array_equal(full, bare) or exploration.uses_gram_sq
         require(allowed, "perturb must not look at gram_sq where uses_gram_sq is False")
         check_compiled("perturb", type(exploration).perturb, exploration, inverse, moments, table, key)
     index = rng.normal(size=(NUM_STEPS, NUM_STATES, _NUM_ACTIONS))  # with ties and unavailable actions
