@@ -14,13 +14,8 @@ from scipy.stats import norm
 import driftwise as dw
 from driftwise.algorithms.unknown_variation.adaptive import adaptive_lin_ucb
 from driftwise.base import Episode, Spec
-from driftwise.online.backtesting import (
-    FixedMemories,
-    gain_of_the_best,
-    normal_interval,
-    possibly_best,
-    replay_memories,
-)
+from driftwise.online.backtesting import forecast_rows
+from driftwise.online.intervals import gain_of_the_best, normal_interval, possibly_best
 from driftwise.online.replay import TableLog, read_samples, replay
 from tests.online.test_replay import COLUMNS, drawn, write_csv
 from tests.reference.adaptive import Memory, Mixture, Noise, fixed_share
@@ -101,10 +96,8 @@ def test_the_weights_with_learnt_noise_are_those_of_the_agent_online() -> None:
 def test_a_window_does_not_gather_rounding_errors() -> None:
     features, rewards = world(300, seed=2)
     features[:100] *= 1e6  # later they have to be subtracted again
-    whole, later = (
-        replay_memories(FixedMemories((), (8,), 2, 0.1), features[first:], rewards[first:], lambda *_: None)
-        for first in (0, 150)
-    )
+    given: Any = dict(rates=np.ones(1), windows={0: 8}, ridge=0.1, progress=lambda *_: None)
+    whole, later = (forecast_rows(features[first:], rewards[first:], **given) for first in (0, 150))
     np.testing.assert_allclose(whole.error[160:, 0], later.error[10:, 0], atol=1e-9)
 
 

@@ -18,7 +18,6 @@ from driftwise.online.replay import replay as replay_policies
 from driftwise.online.replay.estimates import Estimates, Event, Tally
 from driftwise.online.replay.logged_rows import ActionEncoding
 from driftwise.online.replay.policy_replay import RewardModel
-from driftwise.online.replay.table_log import FeatureRanges
 from tests.reference.replay import Row, replayed
 
 CHANCES = np.array([0.5, 0.3, 0.2])  # of the logging policy
@@ -234,9 +233,8 @@ def test_features_of_actions_stay_in_the_unit_ball(shared: bool) -> None:
     low, high = np.array([0.0, 7.0, -3.0]), np.array([1e6, 7.0, 3.0])
     rows = np.vstack([np.random.default_rng(3).uniform(low, high, size=(20, 3)), low, high])
     features = dict(zip("xyz", rows.T, strict=True)) | {"w": np.array(["u", "v"] * 11, dtype=object)}
-    seen = FeatureRanges()
-    seen.add(features)
-    encoding = ActionEncoding(seen.encoder(tuple(features)), num_actions=4, shared=shared)
+    encoder = Encoder.from_frame(features, deviations=None)
+    encoding = ActionEncoding(encoder, num_actions=4, shared=shared)
     for context in encoding.contexts(features):
         features = encoding.actions(context)
         assert features.shape == (4, encoding.dim)

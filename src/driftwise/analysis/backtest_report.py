@@ -10,7 +10,8 @@ from driftwise.analysis.figures import Axis, Curve, Figure
 from driftwise.analysis.page import Article, Page, Section, write_html
 from driftwise.analysis.statistics.formatting import format_count, format_interval, format_number
 from driftwise.analysis.table import Cell, Table, TableColumn, numbers, words
-from driftwise.online.backtesting import Backtest, Interval, MemoryScore
+from driftwise.online.backtesting import Backtest, MemoryScore
+from driftwise.online.intervals import Interval
 
 SCORES_NOTE = (
     "memory: rows, 1/(1−η) for a rate η, or a window. score: mean logarithm of the density that a memory's "

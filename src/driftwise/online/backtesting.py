@@ -1,24 +1,10 @@
-r"""Backtests: the forecasts that fixed memories would have made of the rewards of a log, one row ahead.
-
-Less its expectation given the past, the difference of two scores is an increment of a martingale, however
-rewards drift and actions were chosen. So the error of a mean difference $\bar D$ is at most
-
-$$s = \frac1{\sqrt n}\Bigl(\frac1{n-1}\sum_t (D_t - \bar D)^2\Bigr)^{1/2},$$
-
-and $\bar D \pm zs$ is about the mean of these expectations over the rows of this log.
-
-References: Giacomini & White, "Tests of Conditional Predictive Ability", Econometrica 2006; Choe & Ramdas,
-"Comparing Sequential Forecasters", Operations Research 2024; Hsu, "Simultaneous Confidence Intervals for All
-Distances from the 'Best'", Annals of Statistics 1981.
-"""
+"""Backtests: the forecasts that fixed memories would have made of the rewards of a log, one row ahead."""
 
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -28,19 +14,11 @@ from driftwise.algorithms.unknown_variation.adaptive import memory_lengths as de
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.types import Forecast, Spec
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
+from driftwise.online.intervals import Interval, gain_of_the_best, normal_interval, possibly_best
 from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD, require_within
 
-_CONFIDENCE = 0.95
 _MAX_POINTS = 400  # rows at which weights are kept
 _PROGRESS_EVERY = 64  # rows
-
-
-class Interval(NamedTuple):
-    """A value, and an interval that covers what it estimates; NaN where there are too few rows."""
-
-    value: float
-    low: float
-    high: float
 
 
 class MemoryScore(NamedTuple):
@@ -147,16 +125,23 @@ def backtest(
     require_within("features", features, LARGEST_FEATURE)
     rewards = require_array("rewards", rewards, (len(features),))
     require_within("rewards", rewards, LARGEST_REWARD)
-    noise_given = noise_scale is not None
-    if noise_given:
+    if noise_given := noise_scale is not None:
         noise_scale = require_number("noise_scale", noise_scale, above=0)
-    lengths, windows = _sorted_lengths("memories", memories, 2), _sorted_lengths("windows", windows, 1)
+    lengths, windows = (
+        sorted({require_count(name, value, at_least=at_least, bits=53) for value in values})
+        for name, values, at_least in (("memories", memories, 2), ("windows", windows, 1))
+    )
     if not (lengths or windows):
         raise ArgumentError("memories", "have at least one length, unless there are windows", memories)
     agent = adaptive_lin_ucb(Spec.bandit(dim=features.shape[1], num_arms=1), ridge=ridge)
-    fixed_memories = FixedMemories(lengths, windows, features.shape[1], ridge)
+    names = [*map(str, lengths), *(f"window {length}" for length in windows), "all"]
+    rates = np.array([*(1 - 1 / length for length in lengths), *(1.0 for _ in windows), 1.0])
+    by_window = dict(enumerate(windows, start=len(lengths)))
     with np.errstate(all="ignore"):
-        forecast = replay_memories(fixed_memories, features, _centred(features, rewards), progress)
+        centred = _centred(features, rewards)
+        forecast = forecast_rows(
+            features, centred, rates=rates, windows=by_window, ridge=ridge, progress=progress
+        )
         noise_scale = noise_scale if noise_scale is not None else _likeliest_noise(forecast)
         learnt, fixed = _mix(agent, forecast), _mix(agent, forecast, noise_scale)
     if not (np.isfinite(learnt.scores).all() and np.isfinite(fixed.scores).all()):
@@ -174,14 +159,14 @@ def backtest(
         memories=tuple(
             MemoryScore(
                 name=name,
-                rate=None if name.startswith("window") else float(fixed_memories.rates[j]),
+                rate=None if j in by_window else float(rates[j]),
                 score=float(fixed.scores[:, j].mean()),
                 behind=normal_interval(best - fixed.scores[:, j]),
                 may_be_best=bool(may_be_best[j]),
                 learnt_score=float(learnt.scores[:, j].mean()),
                 error=float(np.sqrt((forecast.error[:, j] ** 2).mean())),
             )
-            for j, name in enumerate(fixed_memories.names)
+            for j, name in enumerate(names)
         ),
         mixture=float(fixed.mixture.mean()),
         mixture_behind=normal_interval(best - fixed.mixture),
@@ -193,10 +178,6 @@ def backtest(
     )
 
 
-def _sorted_lengths(name: str, values: Sequence[int], at_least: int) -> tuple[int, ...]:
-    return tuple(sorted({require_count(name, value, at_least=at_least, bits=53) for value in values}))
-
-
 def _centred(features: np.ndarray, rewards: np.ndarray) -> np.ndarray:
     """Return rewards less the first one, if some combination of the features is 1 in all rows."""
     gram, ones = features.T @ features, features.sum(axis=0)
@@ -204,57 +185,46 @@ def _centred(features: np.ndarray, rewards: np.ndarray) -> np.ndarray:
     return rewards - rewards[0] if np.abs(combined - 1).max() < 1e-6 else rewards
 
 
-class FixedMemories:
-    """Regressions with exponential weights of several lengths, then with windows, then with all rows."""
-
-    def __init__(self, lengths: Sequence[int], windows: Sequence[int], dim: int, ridge: float) -> None:
-        self.names = [*map(str, lengths), *(f"window {length}" for length in windows), "all"]
-        self.rates = np.array([*(1 - 1 / length for length in lengths), *(1.0 for _ in windows), 1.0])
-        self._windows = list(enumerate(windows, start=len(lengths)))
-        self._recent: deque[tuple[np.ndarray, float]] = deque(maxlen=max(windows, default=0))
-        self._sums = np.zeros((len(self.rates), dim + 1, dim))  # Σωφφᵀ over Σωyφᵀ
-        self.ridge, self._identity, self._rows = ridge, np.eye(dim), 0
-
-    def forecast(self, phi: np.ndarray, reward: float) -> Forecast:
-        """Return the error `[J]` of each memory's forecast of a reward, and its variance `[J]`."""
-        gram = self._sums[:, :-1] + self.ridge * self._identity
-        direction = np.linalg.solve(gram, phi[:, None])[..., 0]  # Λ⁻¹φ
-        return Forecast(reward - np.vecdot(direction, self._sums[:, -1]), np.vecdot(direction, phi))
-
-    def learn(self, phi: np.ndarray, reward: float) -> None:
-        """Learn from a row. A window is summed again after its length, lest rounding errors accumulate."""
-        self._sums *= self.rates[:, None, None]
-        self._sums += _products(phi, reward)
-        self._rows += 1
-        for j, length in self._windows:
-            if len(self._recent) >= length and self._rows % length:
-                self._sums[j] -= _products(*self._recent[-length])
-        self._recent.append((phi, reward))
-        for j, length in self._windows:
-            if self._rows % length == 0:
-                self._sums[j] = sum(_products(*row) for row in list(self._recent)[-length:])
-
-
-def _products(phi: np.ndarray, reward: float) -> np.ndarray:
-    """Return `φφᵀ` over `yφᵀ`."""
-    return np.append(phi, reward)[:, None] * phi
-
-
-def replay_memories(
-    memories: FixedMemories, features: np.ndarray, rewards: np.ndarray, progress: Callable[[int, int], None]
+def forecast_rows(
+    features: np.ndarray,
+    rewards: np.ndarray,
+    *,
+    rates: np.ndarray,
+    windows: Mapping[int, int],
+    ridge: float,
+    progress: Callable[[int, int], None],
 ) -> Forecast:
-    """Return errors and variances `[n, J]`: every row is forecast, then learnt from."""
-    shape = len(rewards), len(memories.rates)
-    forecasts = Forecast(np.empty(shape), np.empty(shape))
-    for t, (phi, reward) in enumerate(zip(features, rewards, strict=True)):
+    """Return errors and variances `[n, J]`: every row is forecast by all memories, then learnt from.
+
+    The memories in `windows` have the rate 1, and learn from so many newest rows. A window is summed again
+    after its length, lest rounding errors accumulate.
+    """
+    num_rows, dim = features.shape
+    forecast = Forecast(*np.empty((2, num_rows, len(rates))))
+    sums, penalty = np.zeros((len(rates), dim + 1, dim)), ridge * np.eye(dim)  # Σωφφᵀ over Σωyφᵀ
+
+    def products(t: int) -> np.ndarray:
+        """Return `φφᵀ` over `yφᵀ`."""
+        return np.append(features[t], rewards[t])[:, None] * features[t]
+
+    for t, phi in enumerate(features):
         try:
-            forecasts.error[t], forecasts.variance[t] = memories.forecast(phi, reward)
+            direction = np.linalg.solve(sums[:, :-1] + penalty, phi[:, None])[..., 0]  # Λ⁻¹φ
         except np.linalg.LinAlgError:
-            raise ArgumentError("ridge", "be large enough for such features", memories.ridge) from None
-        memories.learn(phi, reward)
-        if (t + 1) % _PROGRESS_EVERY == 0 or t + 1 == len(rewards):
-            progress(t + 1, len(rewards))
-    return forecasts
+            raise ArgumentError("ridge", "be large enough for such features", ridge) from None
+        forecast.error[t] = rewards[t] - np.vecdot(direction, sums[:, -1])
+        forecast.variance[t] = np.vecdot(direction, phi)
+        sums *= rates[:, None, None]
+        sums += products(t)
+        done = t + 1
+        for j, length in windows.items():
+            if done % length == 0:
+                sums[j] = sum(map(products, range(done - length, done)))
+            elif done > length:
+                sums[j] -= products(t - length)
+        if done % _PROGRESS_EVERY == 0 or done == num_rows:
+            progress(done, num_rows)
+    return forecast
 
 
 def _likeliest_noise(forecast: Forecast) -> float:
@@ -298,48 +268,3 @@ def _mix(agent: MixtureOfMemories, forecast: Forecast, noise_scale: float | None
     largest = joint.max(axis=-1)
     mixture = largest + np.log(np.exp(joint - largest[:, None]).sum(axis=-1))
     return _MixtureScores(scores, mixture, np.exp(log_weights[1:]), float(learnt.deviation(sums)[0]))
-
-
-def normal_interval(differences: np.ndarray) -> Interval:
-    """Return the mean of differences `[n]` with its normal interval."""
-    value, error = _mean_and_error(differences)
-    half = _quantile((1 - _CONFIDENCE) / 2) * error
-    return Interval(float(value), float(value - half), float(value + half))
-
-
-def possibly_best(scores: np.ndarray) -> np.ndarray:
-    """Return whether each of the forecasters with scores `[n, J]` may be the best.
-
-    One is out if another is better by more than chance, at `0.05/(J − 1)` on one side. The best of them is
-    thrown out wrongly by one of the J − 1 others, so in at most 5 % of all cases.
-    """
-    quantile = _quantile((1 - _CONFIDENCE) / max(scores.shape[1] - 1, 1))
-    beaten = np.zeros(scores.shape[1], dtype=bool)
-    for other in scores.T:
-        value, error = _mean_and_error(other[:, None] - scores)
-        beaten |= value > quantile * error
-    return ~beaten
-
-
-def gain_of_the_best(scores: np.ndarray, reference: np.ndarray) -> Interval:
-    """Return the gain of the best of the forecasters with scores `[n, J]` over a reference `[n]`.
-
-    The lower end is the highest of J lower ends, each at `0.025/J`, since the best was chosen by these
-    scores. The upper end is the highest upper end, each at 0.025: that of the best one is among them.
-    """
-    value, error = _mean_and_error(scores - reference[:, None])
-    alpha = (1 - _CONFIDENCE) / 2
-    low, high = value - _quantile(alpha / scores.shape[1]) * error, value + _quantile(alpha) * error
-    return Interval(float(value.max()), float(low.max()), float(high.max()))
-
-
-def _mean_and_error(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    mean, num = differences.mean(axis=0), len(differences)
-    if num < 2:
-        return mean, np.full_like(mean, math.nan)
-    return mean, differences.std(axis=0, ddof=1) / math.sqrt(num)
-
-
-def _quantile(alpha: float) -> float:
-    """Return the normal quantile that is exceeded with probability `alpha`."""
-    return NormalDist().inv_cdf(1 - alpha)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from driftwise.base.extras import require_extra
-from driftwise.online.backtesting import Interval
+from driftwise.online.intervals import Interval
 
 with require_extra("replay", "cli"):
     from driftwise.online.replay.estimates import Estimate, Estimates

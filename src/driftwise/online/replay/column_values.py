@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+from pyarrow import compute
 
 from driftwise.base.times import LATEST_TIMESTAMP
 from driftwise.online.limits import LARGEST_REWARD
+
+_compute: Any = compute  # its functions are made when it is imported, so that type checkers do not know them
 
 
 class ColumnError(ValueError):
@@ -20,73 +22,73 @@ class ColumnError(ValueError):
         self.row = row
 
 
+def decode(column: Any) -> Any:
+    """Return a column with its values in the place of the codes of a dictionary."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
 def has_words(column: Any) -> bool | None:
     """Return whether no value of a column reads as a number; None if it has no value."""
-    column = _decoded(column)
     if not _is_text(column):
         return False
-    words = _with_numeric_booleans(column)
-    unique = pc.unique(words).drop_null()  # pyright: ignore[reportAttributeAccessIssue]
+    unique = _compute.unique(_with_numeric_booleans(column)).drop_null()
     values = [value for value in unique if value.as_py()]
     return not any(map(_is_number, values)) if values else None
 
 
-def read_numbers(column: Any) -> np.ndarray:
+def _read_numbers(column: Any) -> np.ndarray:
     """Return a column as float64, NaN where a value is missing; text may have `True` and `False`."""
-    column = _decoded(column)
     column = _with_numeric_booleans(column) if _is_text(column) else column
     try:
-        numbers = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        numbers = _compute.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     except pa.ArrowNotImplementedError:
         raise ColumnError(f"must be a column of numbers, got {column.type}") from None
     except pa.ArrowInvalid:
         row = next(row for row, word in enumerate(column) if not _is_number(word))
         raise ColumnError(f"must be a number, got {column[row].as_py()!r}", row) from None
-    for row in np.flatnonzero(np.isfinite(numbers) & (np.abs(numbers) > LARGEST_REWARD)):
-        raise ColumnError(f"must lie between ±{LARGEST_REWARD:g}, got {numbers[row]:g}", row)
+    _require_within(numbers, LARGEST_REWARD, f"must lie between ±{LARGEST_REWARD:g}")
     return numbers
 
 
-def read_seconds(column: Any) -> np.ndarray:
+def _read_seconds(column: Any) -> np.ndarray:
     """Return times as seconds since 1970, NaN where one is missing.
 
     Times are numbers, timestamps, or text in ISO 8601: all with a time zone, or all in UTC without one.
     """
-    column = _decoded(column)
     try:
         if has_words(column):
-            column = pc.utf8_trim_whitespace(column)  # pyright: ignore[reportAttributeAccessIssue]
+            column = _compute.utf8_trim_whitespace(column)
             try:
-                column = pc.cast(column, pa.timestamp("us"))
+                column = _compute.cast(column, pa.timestamp("us"))
             except pa.ArrowInvalid:
-                column = pc.cast(column, pa.timestamp("us", tz="UTC"))
+                column = _compute.cast(column, pa.timestamp("us", tz="UTC"))
         if not pa.types.is_temporal(column.type):
-            times = read_numbers(column)
+            times = _read_numbers(column)
         else:
-            microseconds = pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64())
-            times = pc.cast(microseconds, pa.float64(), safe=False).to_numpy(zero_copy_only=False) / 1e6
+            for kind in (pa.timestamp("us"), pa.int64(), pa.float64()):
+                column = _compute.cast(column, kind, safe=False)
+            times = column.to_numpy(zero_copy_only=False) / 1e6
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ColumnError):
         kinds = "seconds since 1970, timestamps, or ISO 8601"
         raise ColumnError(f"must be times ({kinds}), got {column[0].as_py()!r}", 0) from None
-    for row in np.flatnonzero(np.isfinite(times) & (np.abs(times) > LATEST_TIMESTAMP)):
-        raise ColumnError(
-            f"must be seconds since 1970, within ±{LATEST_TIMESTAMP:g}, got {times[row]:g}", row
-        )
+    _require_within(times, LATEST_TIMESTAMP, f"must be seconds since 1970, within ±{LATEST_TIMESTAMP:g}")
     return times
 
 
-def read_words(column: Any) -> np.ndarray:
+def _read_words(column: Any) -> np.ndarray:
     """Return values as words without spaces around them, None where one is missing or empty."""
-    column = _decoded(column)
     if pa.types.is_floating(column.type):
-        finite = pc.is_finite(column)  # pyright: ignore[reportAttributeAccessIssue]
-        column = pc.if_else(finite, column, None)  # pyright: ignore[reportAttributeAccessIssue]
-    words = ((word or "").strip() or None for word in pc.cast(column, pa.string()).to_pylist())
+        column = _compute.if_else(_compute.is_finite(column), column, None)
+    words = ((word or "").strip() or None for word in _compute.cast(column, pa.string()).to_pylist())
     return np.array([*words, None], dtype=object)[:-1]
 
 
-def _decoded(column: Any) -> Any:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+READERS = {"numbers": _read_numbers, "seconds": _read_seconds, "words": _read_words}
+
+
+def _require_within(numbers: np.ndarray, limit: float, expected: str) -> None:
+    for row in np.flatnonzero(np.isfinite(numbers) & (np.abs(numbers) > limit)):
+        raise ColumnError(f"{expected}, got {numbers[row]:g}", row)
 
 
 def _is_text(column: Any) -> bool:
@@ -103,8 +105,7 @@ def _is_number(word: Any) -> bool:
 
 def _with_numeric_booleans(words: Any) -> Any:
     """Return trimmed words in which `True` and `False` are 1 and 0, as data frames write them."""
-    words = pc.utf8_trim_whitespace(words)  # pyright: ignore[reportAttributeAccessIssue]
+    words = _compute.utf8_trim_whitespace(words)
     for word, number in (("true", "1"), ("false", "0")):
-        equal = pc.equal(pc.utf8_lower(words), word)  # pyright: ignore[reportAttributeAccessIssue]
-        words = pc.if_else(equal, number, words)  # pyright: ignore[reportAttributeAccessIssue]
+        words = _compute.if_else(_compute.equal(_compute.utf8_lower(words), word), number, words)
     return words

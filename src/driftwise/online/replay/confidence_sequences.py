@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftwise.online.backtesting import Interval
+from driftwise.online.intervals import Interval
 
 _BETS = tuple(2.0**-j for j in range(1, 9))
 _NUM_CELLS = 128  # of the values that a test of constancy rejects

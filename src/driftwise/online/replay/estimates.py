@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.online.backtesting import Interval
+from driftwise.online.intervals import Interval
 
 _NORMAL_95 = 1.959963984540054
 _ENOUGH = 2 - 1e-9  # events from which an error can be estimated, up to rounding
-_METHODS = ("replay", "IPS", "SNIPS", "DR")
 
 
 class Estimate(NamedTuple):
@@ -24,11 +23,7 @@ class Estimate(NamedTuple):
     @property
     def interval(self) -> Interval:
         """The value with its normal 95 % interval."""
-        half = _NORMAL_95 * self.error
-        return Interval(self.value, self.value - half, self.value + half)
-
-    def to_json(self) -> dict[str, float]:
-        return self._asdict() | self.interval._asdict()
+        return Interval.around(self.value, _NORMAL_95 * self.error)
 
 
 class Estimates(NamedTuple):
@@ -43,7 +38,8 @@ class Estimates(NamedTuple):
     values: dict[str, Estimate]  # by the method's name
 
     def to_json(self) -> dict[str, Any]:
-        return {**self._asdict(), "values": {name: value.to_json() for name, value in self.values.items()}}
+        values = {name: value._asdict() | value.interval._asdict() for name, value in self.values.items()}
+        return self._asdict() | {"values": values}
 
 
 class Event(NamedTuple):
@@ -113,17 +109,16 @@ class Tally:
     """All estimators over the same events."""
 
     def __init__(self) -> None:
-        self._means = {name: WeightedMean() for name in _METHODS}
+        self._replay, self._ips, self._snips, self._dr = (WeightedMean() for _ in range(4))
         self._events, self._clipped, self._excess = 0, 0, 0.0
 
     def add(self, event: Event) -> None:
         """Take in one event."""
-        replay, ips, snips, dr = self._means.values()
         if event.accepted:
-            replay.add(event.reward)
-        ips.add(event.weight * event.reward)
-        snips.add(event.reward, event.weight)
-        dr.add(event.doubly_robust)
+            self._replay.add(event.reward)
+        self._ips.add(event.weight * event.reward)
+        self._snips.add(event.reward, event.weight)
+        self._dr.add(event.doubly_robust)
         self._events += 1
         self._clipped += event.excess > 0
         self._excess += event.excess
@@ -131,8 +126,14 @@ class Tally:
     @property
     def estimates(self) -> Estimates:
         """The estimates from all events so far."""
-        replay, _, snips, _ = self._means.values()
-        values = {name: mean.estimate for name, mean in self._means.items()}
+        means = {"replay": self._replay, "IPS": self._ips, "SNIPS": self._snips, "DR": self._dr}
         count = max(self._events, 1)
-        weights = (snips.weight + self._excess) / count, self._clipped, self._excess / count
-        return Estimates(self._events, round(replay.weight), snips.effective, *weights, values)
+        return Estimates(
+            events=self._events,
+            accepted=round(self._replay.weight),
+            effective=self._snips.effective,
+            mean_weight=(self._snips.weight + self._excess) / count,
+            clipped=self._clipped,
+            clipped_weight=self._excess / count,
+            values={name: mean.estimate for name, mean in means.items()},
+        )

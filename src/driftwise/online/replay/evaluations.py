@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.online.backtesting import Interval
+from driftwise.online.intervals import Interval, quantile
 from driftwise.online.replay.confidence_sequences import (
     ConstancyTest,
     DriftBound,
@@ -75,10 +74,10 @@ class _Intervals:
         estimate, delta = self._mean.estimate, self._schedule.options.delta
         count, value = self._mean.weight, estimate.value
         half_widths = {
-            "normal": NormalDist().inv_cdf(1 - delta / 2) * estimate.error,
+            "normal": quantile(delta / 2) * estimate.error,
             "asymptotic": asymptotic_half_width(count, self._variance, self._tightest_at, delta),
         }
-        intervals = {name: Interval(value, value - half, value + half) for name, half in half_widths.items()}
+        intervals = {name: Interval.around(value, half) for name, half in half_widths.items()}
         if self._schedule.scale is not None:
             for name, sequence in self._sequences.items():
                 alpha = delta / self._schedule.looks if name == "weighted" else delta

@@ -166,12 +166,12 @@ def read_samples(log: TableLog | DecisionLog, *, shared: bool = False) -> Logged
     A log without actions has the features `(1, z)/√(p+1)`.
     """
     rows = read_rows(log, shared=shared)
-    features, numbers, count = np.empty((rows.number, rows.dim)), np.empty((rows.number, 2)), 0
+    features, rewards, times, count = np.empty((rows.number, rows.dim)), *np.empty((2, rows.number)), 0
     for row in rows.read():
         if count < rows.number:
-            features[count], numbers[count] = row.taken, (row.reward, row.time)
+            features[count], rewards[count], times[count] = row.taken, row.reward, row.time
         count += 1
     if count != rows.number:
         raise changed_error(log)
-    times = numbers[:, 1].copy() if rows.has_times else None
-    return LoggedSamples(features, numbers[:, 0].copy(), rows.actions, rows.skipped, times, rows.encoding)
+    known = times if rows.has_times else None
+    return LoggedSamples(features, rewards, rows.actions, rows.skipped, known, rows.encoding)

@@ -13,7 +13,7 @@ from driftwise.base.schema import prefix_errors
 from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_instance
 from driftwise.online.bandit import Bandit
-from driftwise.online.deciders import Decider, Offer, make_decider
+from driftwise.online.deciders import Offer, make_decider
 from driftwise.online.named_bandit import NamedBandit
 from driftwise.online.replay.estimates import Event
 from driftwise.online.replay.evaluations import pseudo_outcome
@@ -23,34 +23,6 @@ from driftwise.online.replay.options import ReplaySchedule, RewardScale
 _BANDIT_OPTIONS = ("epsilon", "num_draws")  # options of a bandit that change its policy
 LOGGED = "logged"  # the policy that wrote the log
 PolicyDescription = Mapping[str, Any] | Bandit | NamedBandit
-
-
-def make_policy(
-    name: str, description: PolicyDescription, schedule: ReplaySchedule, rows: LoggedRows
-) -> PolicyReplay:
-    """Return the policy of a bandit, or of a table with its `algorithm` and parameters."""
-    require_instance("policies", name, str)
-    if name == LOGGED:
-        raise ArgumentError("policies", f"have names other than {LOGGED!r}, which the log has", name)
-    bandit = description.bandit if isinstance(description, NamedBandit) else description
-    parameters, state = dict[str, Any](), None
-    with prefix_errors(f"policy {name}"):
-        if isinstance(bandit, Bandit):
-            if (dim := bandit.agent.spec.dim) != rows.dim:
-                raise ValueError(f"it must have the {rows.dim} features of the log's actions, got {dim}")
-            state = bandit.state
-        else:
-            parameters = dict(bandit)
-            algorithm = parameters.pop("algorithm", name)
-            exploring = [option for option in _BANDIT_OPTIONS if not find_algorithm(algorithm).takes(option)]
-            needed = {key: value for key, value in parameters.items() if key not in exploring}
-            build(Spec.bandit(dim=rows.dim, num_arms=1), algorithm, **needed)  # a bandit has more options
-            bandit = Bandit(algorithm, dim=rows.dim, seed=schedule.options.seed, **parameters)
-    settings = bandit.settings
-    decider = make_decider(bandit.agent, settings.seed, settings.num_draws)
-    if state is not None:
-        decider.state = state
-    return PolicyReplay(settings.algorithm, parameters, decider, settings.epsilon, schedule, rows)
 
 
 class RewardModel:
@@ -85,16 +57,30 @@ class PolicyReplay:
     """
 
     def __init__(
-        self,
-        algorithm: str,
-        parameters: Mapping[str, Any],
-        decider: Decider,
-        epsilon: float,
-        schedule: ReplaySchedule,
-        rows: LoggedRows,
+        self, name: str, description: PolicyDescription, schedule: ReplaySchedule, rows: LoggedRows
     ) -> None:
-        self.algorithm, self.parameters, self.decider, self._epsilon = algorithm, parameters, decider, epsilon
+        require_instance("policies", name, str)
+        if name == LOGGED:
+            raise ArgumentError("policies", f"have names other than {LOGGED!r}, which the log has", name)
+        bandit = description.bandit if isinstance(description, NamedBandit) else description
         options, self._scale, self._frozen = schedule.options, schedule.scale, schedule.frozen
+        self.parameters = dict[str, Any]()
+        with prefix_errors(f"policy {name}"):
+            if isinstance(bandit, Bandit):
+                if (dim := bandit.agent.spec.dim) != rows.dim:
+                    raise ValueError(f"it must have the {rows.dim} features of the log's actions, got {dim}")
+            else:
+                self.parameters |= bandit
+                algorithm = self.parameters.pop("algorithm", name)
+                takes = find_algorithm(algorithm).takes
+                exploring = [option for option in _BANDIT_OPTIONS if not takes(option)]
+                needed = {key: value for key, value in self.parameters.items() if key not in exploring}
+                build(Spec.bandit(dim=rows.dim, num_arms=1), algorithm, **needed)  # a bandit has more options
+                bandit = Bandit(algorithm, dim=rows.dim, seed=options.seed, **self.parameters)
+        settings = bandit.settings
+        self.algorithm, self._epsilon = settings.algorithm, settings.epsilon
+        self.decider = make_decider(bandit.agent, settings.seed, settings.num_draws)
+        self.decider.state = bandit.state
         self._k, self._learn_all, self.learnt = options.k, options.learn == "all", 0
         self._clip = np.inf if options.clip is None else options.clip
         self._share = max(rows.least_propensity, 1 / self._clip)  # 1/M

@@ -24,7 +24,6 @@ from driftwise.online.replay.policy_replay import (
     PolicyReplay,
     RewardModel,
     logged_event,
-    make_policy,
 )
 from driftwise.online.replay.table_log import TableLog, changed_error
 
@@ -162,7 +161,9 @@ def _make_policies(
         require_choice("against", options.against, [*policies])
     if options.k and not rows.has_chances:
         raise ArgumentError("k", f"be 0 for {log.path}, which lacks other actions' probabilities", options.k)
-    replays = {name: make_policy(name, description, schedule, rows) for name, description in policies.items()}
+    replays = {
+        name: PolicyReplay(name, description, schedule, rows) for name, description in policies.items()
+    }
     for name, policy in replays.items():
         if uses_clock(policy.decider.agent) and not rows.has_times:
             raise ValueError(f"{log.path} must have a column of times for {name}, which forgets by the clock")

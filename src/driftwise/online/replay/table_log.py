@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,15 +16,9 @@ from pyarrow import csv, parquet
 from driftwise.base.files import require_regular_file
 from driftwise.base.validation import ArgumentError, require_choice, require_count, suggest_name
 from driftwise.online.decision_log import DecisionLog
-from driftwise.online.encoding import Category, Column, Encoder, Hashed, Number
-from driftwise.online.encoding.encoder import MOST_WORDS, pad_range
-from driftwise.online.replay.column_values import (
-    ColumnError,
-    has_words,
-    read_numbers,
-    read_seconds,
-    read_words,
-)
+from driftwise.online.encoding import Category, Encoder, Hashed
+from driftwise.online.encoding.encoder import MOST_WORDS
+from driftwise.online.replay.column_values import READERS, ColumnError, decode, has_words
 
 SUFFIXES = (".csv", ".parquet")
 _BLOCK_BYTES = 1 << 20
@@ -106,10 +100,8 @@ class TableLog:
 
     def describe(self) -> dict[str, Any]:
         """Return the path, the columns and the encoder as plain values."""
-        columns = {
-            name: getattr(self, name) for name in ("action", "reward", "features", "propensity", "time")
-        }
         encoder = None if self.encoder is None else self.encoder.to_table()
+        columns = {name: value for name, value in vars(self).items() if name not in ("path", "bytes_at_once")}
         return {"log": str(self.path)} | columns | {"encoder": encoder}
 
     def blocks(self) -> Iterator[TableBlock]:
@@ -119,29 +111,34 @@ class TableLog:
         optional = {column.name for column in columns if column.missing != "refuse"}
         try:
             for batch in self._batches():
+                values = {name: decode(batch.column(name)) for name in self.columns}
                 for name in self.features:
-                    if name not in words and (of_words := has_words(batch.column(name))) is not None:
+                    if name not in words and (of_words := has_words(values[name])) is not None:
                         words[name] = of_words
-                yield self._block(batch, row, words, optional)
+                yield self._block(values, row, words, optional)
                 row += batch.num_rows
         except pa.ArrowException as error:
-            raise ValueError(f"{self.path} cannot be read: {' '.join(str(error).split())}") from None
+            problem = " ".join(str(error).split())
         except UnicodeDecodeError:
-            raise ValueError(f"{self.path} cannot be read: it is not text in UTF-8") from None
+            problem = "it is not text in UTF-8"
         except OSError as error:
-            raise ValueError(f"{self.path} cannot be read: {error.strerror or error}") from None
+            problem = error.strerror or error
+        else:
+            return
+        raise ValueError(f"{self.path} cannot be read: {problem}")
 
     def survey(self) -> Survey:
         """Read the log once: its actions, how often each was taken, and how its contexts are encoded."""
         counts: collections.Counter[str] = collections.Counter()
-        rows, skipped, least, ranges = 0, 0, 1.0, FeatureRanges()
+        rows, skipped, least, pilot = 0, 0, 1.0, dict[str, list[Any]]()
         for block in self.blocks():
             counts.update(block.actions.tolist())
             if len(counts) > _MAX_ACTIONS:
                 most = f"must have at most {_MAX_ACTIONS:,} different values"
                 raise ValueError(f"{self.path}: {self.action} {most}, got more")
             if self.encoder is None:
-                ranges.add(block.features)
+                for name, values in block.features.items():
+                    pilot[name] = _words_or_range(name, values, pilot.get(name, []))
             rows, skipped = rows + len(block.rewards), skipped + block.skipped
             if block.propensities is not None:
                 least = min(least, float(block.propensities.min(initial=1.0)))
@@ -151,7 +148,8 @@ class TableLog:
         shares = {action: counts[action] / rows for action in sorted(counts)}
         if self.propensity is None:
             least = min(shares.values())
-        return Survey(rows, skipped, shares, self.encoder or ranges.encoder(self.features), least)
+        encoder = self.encoder or Encoder.from_frame(pilot, self.features, deviations=None)
+        return Survey(rows, skipped, shares, encoder, least)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         require_regular_file(self.path)  # it is read several times
@@ -181,36 +179,38 @@ class TableLog:
                 raise ValueError(f"{self.path} has {problem}{close}; its columns are {listed}{commas}")
 
     def _block(
-        self, batch: pa.RecordBatch, first_row: int, words: Mapping[str, bool], optional: set[str]
+        self, given: Mapping[str, Any], first_row: int, words: Mapping[str, bool], optional: set[str]
     ) -> TableBlock:
-        def read(name: str, convert: Callable[[Any], np.ndarray]) -> np.ndarray:
-            try:
-                return convert(batch.column(name))
-            except ColumnError as error:
-                row = "" if error.row is None else f" row {first_row + error.row}:"
-                raise ValueError(f"{self.path}:{row} {name} {error}") from None
-
-        rewards = read(self.reward, read_numbers)
-        chances = None if self.propensity is None else read(self.propensity, read_numbers)
-        features = {
-            name: read(name, read_words if words.get(name) else read_numbers) for name in self.features
-        }
-        unnamed = np.full(batch.num_rows, "", dtype=object)
-        actions = unnamed if self.action is None else read(self.action, read_words)
-        times = None if self.time is None else read(self.time, read_seconds)
-        needed = [values for name, values in features.items() if name not in optional]
-        needed += [values for values in (rewards, chances, times, actions) if values is not None]
-        usable = np.logical_and.reduce(
-            [values != None if values.dtype == object else np.isfinite(values) for values in needed]  # noqa: E711
-        )
-        if chances is not None:
+        kinds = {self.reward: "numbers", self.propensity: "numbers"}
+        kinds |= {name: "words" if words.get(name) else "numbers" for name in self.features}
+        kinds |= {self.action: "words", self.time: "seconds"}
+        columns = dict[str, np.ndarray]()
+        for name, kind in kinds.items():
+            if name is not None:
+                try:
+                    columns[name] = READERS[kind](given[name])
+                except ColumnError as error:
+                    row = "" if error.row is None else f" row {first_row + error.row}:"
+                    raise ValueError(f"{self.path}:{row} {name} {error}") from None
+        usable = np.ones(len(columns[self.reward]), dtype=bool)
+        for name, values in columns.items():
+            if name not in optional:
+                usable &= values != None if values.dtype == object else np.isfinite(values)  # noqa: E711
+        if self.propensity is not None:
+            chances = columns[self.propensity]
             for row in np.flatnonzero(usable & ~((chances > 0) & (chances <= 1))):
                 problem = f"{self.propensity} must be a probability in (0, 1], got {chances[row]:g}"
                 raise ValueError(f"{self.path}: row {first_row + row}: {problem}")
-            chances = chances[usable]
-        features = {name: values[usable] for name, values in features.items()}
-        times, skipped = None if times is None else times[usable], int((~usable).sum())
-        return TableBlock(actions[usable], rewards[usable], features, chances, times, skipped)
+        kept: dict[str | None, np.ndarray] = {name: values[usable] for name, values in columns.items()}
+        rewards, actions = kept[self.reward], kept.get(self.action)
+        return TableBlock(
+            actions=np.full(len(rewards), "", dtype=object) if actions is None else actions,
+            rewards=rewards,
+            features={name: kept[name] for name in self.features},
+            propensities=kept.get(self.propensity),
+            times=kept.get(self.time),
+            skipped=len(usable) - len(rewards),
+        )
 
 
 def changed_error(log: TableLog | DecisionLog) -> ValueError:
@@ -228,30 +228,13 @@ def number_actions(
         raise changed_error(log) from None
 
 
-class FeatureRanges:
-    """The range of every feature of numbers, and all words of every other."""
-
-    def __init__(self) -> None:
-        self._ranges: dict[str, tuple[float, float]] = {}
-        self._words: dict[str, set[str]] = {}
-
-    def add(self, features: Mapping[str, np.ndarray]) -> None:
-        """Take in the features of some rows."""
-        for name, values in features.items():
-            if values.dtype == object:
-                words = self._words.setdefault(name, set())
-                words.update(values)
-                if len(words) > MOST_WORDS:
-                    most = f"{name} must have at most {MOST_WORDS:,} different words, got more"
-                    raise ValueError(f"{most}: take an encoder that hashes them")
-            elif len(values):
-                low, high = self._ranges.get(name, (np.inf, -np.inf))
-                self._ranges[name] = min(low, float(values.min())), max(high, float(values.max()))
-
-    def encoder(self, names: tuple[str, ...]) -> Encoder:
-        """Return the encoder that maps numbers from their range to [−1, 1], and words to one-hot vectors."""
-        columns: dict[str, Column] = {
-            name: Category(name, tuple(sorted(words))) for name, words in self._words.items()
-        }
-        columns |= {name: Number(name, *pad_range(*ends)) for name, ends in self._ranges.items()}
-        return Encoder(tuple(columns[name] for name in names))
+def _words_or_range(name: str, values: np.ndarray, before: list[Any]) -> list[Any]:
+    """Return all words of a feature so far, or the smallest and the largest of its numbers."""
+    if values.dtype == object:
+        words = {*before, *values.tolist()}
+        if len(words) > MOST_WORDS:
+            most = f"{name} must have at most {MOST_WORDS:,} different words, got more"
+            raise ValueError(f"{most}: take an encoder that hashes them")
+        return [*words]
+    numbers = np.append(values, before)
+    return [float(numbers.min()), float(numbers.max())] if len(numbers) else []
