@@ -6,6 +6,7 @@ import copy
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,8 @@ import pytest
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base import Moments, Plan
 from driftwise.base.part import part
-from driftwise.parts import (
-    ExponentialWeights,
-    FixedShare,
-    LearntNoise,
-    LeastSquares,
-    PeriodicRestart,
-    Ucb,
-    exploration,
-)
+from driftwise.parts import ExponentialWeights, FixedShare, LearntNoise, LeastSquares, PeriodicRestart
+from driftwise.parts.exploration import width
 
 Patch = pytest.MonkeyPatch
 Break = Callable[[Patch], None]
@@ -39,29 +33,51 @@ def around(owner: Any, name: str, change: Callable[[Callable], Callable]) -> Bre
     return lambda patch: patch.setattr(owner, name, change(getattr(owner, name)))
 
 
+def instead(owner: Any, name: str, other: Callable) -> Break:
+    """Replace a function by another."""
+    return around(owner, name, lambda right: other)
+
+
+def given(owner: Any, name: str, change: Callable[..., tuple]) -> Break:
+    """Replace what a function is given: `change` returns its arguments, `self` among them."""
+    return around(owner, name, lambda right: lambda *args: right(*change(*args)))
+
+
+def result(owner: Any, name: str, change: Callable[[Any], Any]) -> Break:
+    """Replace what a function returns."""
+    return around(owner, name, lambda right: lambda *args, **named: change(right(*args, **named)))
+
+
 def scaled(owner: Any, name: str, factor: float) -> Break:
-    return around(owner, name, lambda right: lambda *args, **named: factor * right(*args, **named))
+    return result(owner, name, lambda right: factor * right)
 
 
-def planned(change: Callable[[Plan], Plan]) -> Break:
-    return around(LeastSquares, "plan", lambda right: lambda *args: change(right(*args)))
+def fields(owner: Any, name: str, **change: Callable[[Any], Any]) -> Break:
+    """Replace fields of a named tuple that a function returns, each by a function of it."""
+
+    def altered(right: Any) -> Any:
+        return right._replace(**{field: by(right) for field, by in change.items()})
+
+    return result(owner, name, altered)
 
 
-def learnt(change: Callable[[Moments], Moments]) -> Break:
-    return around(LeastSquares, "update", lambda right: lambda *args: change(right(*args)))
+planned = partial(fields, LeastSquares, "plan")
+learnt = partial(fields, LeastSquares, "update")
+mixed = partial(fields, MixtureOfMemories, "plan")
 
 
 def seen(**change: Callable[[np.ndarray], np.ndarray]) -> Break:
     """Learn from another episode than the one that was played."""
 
-    def other(right: Callable) -> Callable:
-        def update(self: Any, state: Any, features: Any, plan: Any, episode: Any) -> Any:
-            altered = {name: by(getattr(episode, name)) for name, by in change.items()}
-            return right(self, state, features, plan, episode._replace(**altered))
+    def other(self: Any, state: Any, features: Any, plan: Any, episode: Any) -> tuple:
+        altered = {name: by(getattr(episode, name)) for name, by in change.items()}
+        return self, state, features, plan, episode._replace(**altered)
 
-        return update
+    return given(LeastSquares, "update", other)
 
-    return around(LeastSquares, "update", other)
+
+def rolled(values: np.ndarray) -> np.ndarray:
+    return np.roll(values, 1)
 
 
 def forgetting(kind: type, other: Callable[[Any], Any]) -> Break:
@@ -69,8 +85,7 @@ def forgetting(kind: type, other: Callable[[Any], Any]) -> Break:
 
     def both(patch: Patch) -> None:
         for name in ("init", "update"):
-            right = getattr(kind, name)
-            patch.setattr(kind, name, lambda self, *args, right=right: right(other(self), *args))
+            given(kind, name, lambda self, *args: (other(self), *args))(patch)
 
     return both
 
@@ -93,6 +108,16 @@ def too_slow(before: Moments, after: Moments, rate: float) -> dict[str, Any]:
     assert before.gram_sq is not None
     assert after.gram_sq is not None
     return dict(gram_sq=after.gram_sq + rate * (1 - rate) * before.gram_sq)
+
+
+def bare_ridge(before: Moments, after: Moments, rate: float) -> dict[str, Any]:
+    """The ridge decays with the samples."""
+    return dict(gram=after.gram - kept(before, rate) + rate * before.gram)
+
+
+def newest_too(before: Moments, after: Moments, rate: float) -> dict[str, Any]:
+    """The newest sample decays at once."""
+    return dict(gram=after.gram - (1 - rate) * (after.gram - kept(before, rate)))
 
 
 def kept(before: Moments, rate: float) -> np.ndarray:
@@ -122,52 +147,25 @@ def stale(right: Callable) -> Callable:
     return plan
 
 
-def forgetful_of_successors(right: Callable) -> Callable:
-    def plan(self: LeastSquares, state: Moments, *args: Any) -> Plan:
-        alone = np.concatenate([state.cross[..., :1], 0 * state.cross[..., 1:]], axis=-1)
-        return right(self, state._replace(cross=alone), *args)
-
-    return plan
+def forgetful_of_successors(self: LeastSquares, state: Moments, *args: Any) -> tuple:
+    alone = np.concatenate([state.cross[..., :1], 0 * state.cross[..., 1:]], axis=-1)
+    return self, state._replace(cross=alone), *args
 
 
 def without_ridge(right: Callable) -> Callable:
     return lambda self, moments: right(self, moments) - np.sqrt(moments.ridge) * self.norm_bound
 
 
-def late(right: Callable) -> Callable:
-    return lambda self, moments: right(self, moments._replace(epoch=np.maximum(moments.epoch - 1, 0)))
+def late(self: Any, moments: Moments) -> tuple:
+    return self, moments._replace(epoch=np.maximum(moments.epoch - 1, 0))
 
 
-def without_dim(right: Callable) -> Callable:
-    """A bias bound with one in the place of d."""
-    return lambda weights, moves, dim, ridge, bound: right(weights, moves, min(dim, 1), ridge, bound)
-
-
-def of_one(right: Callable) -> Callable:
-    """Information of one dimension, however many there are."""
-    return lambda samples, dim, ridge: right(samples, 1, ridge)
-
-
-def with_inverse(right: Callable) -> Callable:
-    def perturb(self: Ucb, inverse: Any, moments: Any, features: Any, key: Any) -> Any:
-        return self.radius * exploration.width(inverse, moments, features, "single")
-
-    return perturb
+def with_inverse(self: Any, inverse: Any, moments: Any, features: Any, key: Any) -> Any:
+    return self.radius * width(inverse, moments, features, "single")
 
 
 def without_root(right: Callable) -> Callable:
-    return lambda self, inverse, moments, features, key: (
-        right(self, inverse, moments, features, key) ** 2 / self.radius
-    )
-
-
-def mixed(change: Callable[[Plan], Plan]) -> Break:
-    """Change the plan of a mixture."""
-    return around(MixtureOfMemories, "plan", lambda right: lambda *args: change(right(*args)))
-
-
-def lightest(right: Callable) -> Callable:
-    return lambda self, log_weights, key: right(self, -log_weights, key)
+    return lambda self, *args: right(self, *args) ** 2 / self.radius
 
 
 def too_late(right: Callable) -> Callable:
@@ -180,57 +178,33 @@ def too_late(right: Callable) -> Callable:
 
 def weighed(change: Callable[[np.ndarray], np.ndarray]) -> Break:
     """Weigh by other scores than those that memories have."""
-    return around(
-        FixedShare,
-        "update",
-        lambda right: lambda self, weights, scores, tick: right(self, weights, change(scores), tick),
-    )
+    return given(FixedShare, "update", lambda *args: (*args[:2], change(args[2]), args[3]))
 
 
-def shared(**other: float) -> Break:
-    """Another prior than the one that is said."""
-    return around(FixedShare, "prior", lambda right: lambda self, like: right(replace(self, **other), like))
+def forecast(**change: Callable[[Any], Any]) -> Break:
+    """Score another forecast than the one that was made."""
 
+    def other(self: Any, sums: Any, made: Any) -> tuple:
+        return self, sums, made._replace(**{name: by(made) for name, by in change.items()})
 
-def doubted(factor: float) -> Callable[[Callable], Callable]:
-    """Change the variance of forecasts, in scores or in what is learnt of them."""
-
-    def other(right: Callable) -> Callable:
-        return lambda self, *args: right(
-            self, *args[:-1], args[-1]._replace(variance=factor * args[-1].variance)
-        )
-
-    return other
+    return given(LearntNoise, "relative_score", other)
 
 
 def heard(factor: float) -> Break:
     """Learn the noise of other squares."""
-    return around(
-        LearntNoise,
-        "update",
-        lambda right: lambda self, forgetting, sums, squares: right(self, forgetting, sums, factor * squares),
-    )
+    return given(LearntNoise, "update", lambda *args: (*args[:-1], factor * args[-1]))
 
 
-def half_price(right: Callable) -> Callable:
-    def best(*args: Any) -> tuple[np.ndarray, np.ndarray]:
-        scores, price = right(*args)
-        return scores, price / 2
-
-    return best
+def second_best(self: Any, plan: Plan, h: Any, state: Any, uniform: Any) -> Any:
+    return np.argsort(plan.q[h, state])[-2]
 
 
-def second_best(right: Callable) -> Callable:
-    return lambda self, plan, h, state, uniform: np.argsort(plan.q[h, state])[-2]
+def anything(self: Any, plan: Plan, h: Any, state: Any, uniform: Any) -> Any:
+    return np.asarray(uniform * plan.q.shape[-1]).astype(int)
 
 
-def anything(right: Callable) -> Callable:
-    return lambda self, plan, h, state, uniform: np.asarray(uniform * plan.q.shape[-1]).astype(int)
-
-
-def first_of_ties(plan: Plan) -> Plan:
-    chosen = np.argmax(plan.q, axis=-1)
-    return plan._replace(policy=np.eye(plan.q.shape[-1])[chosen])
+def first_of_ties(plan: Plan) -> np.ndarray:
+    return np.eye(plan.q.shape[-1])[np.argmax(plan.q, axis=-1)]
 
 
 def nothing(patch: Patch) -> None:

@@ -48,7 +48,7 @@ def test_without_an_experiment_small_ones_hold(capsys):
 
 
 def test_a_violation_is_told_and_is_the_exit_code(capsys, monkeypatch):
-    planned(lambda plan: plan._replace(policy=uniform_policy(plan.q)))(monkeypatch)
+    planned(policy=lambda plan: uniform_policy(plan.q))(monkeypatch)
     assert main(OWN_RADIUS) == 1
     lines = capsys.readouterr().out.splitlines()
     (told,) = (line for line in lines if line.startswith("violated: policy by LSVI-UCB"))
