@@ -5,6 +5,7 @@ A case is told by its number alone, so that one which fails can be made again.
 
 from __future__ import annotations
 
+import functools
 import json
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -42,20 +43,8 @@ WORDS = [
     "=1+1",
     "\ud7ff",
 ]
-HOSTILE = [
-    *NUMBERS,
-    float("nan"),
-    float("inf"),
-    -float("inf"),
-    *WORDS,
-    True,
-    False,
-    [],
-    {},
-    [[]],
-    [0, "a"],
-    {"type": 1},
-]
+NO_NUMBERS = [float("nan"), float("inf"), -float("inf")]
+HOSTILE = [*NUMBERS, *NO_NUMBERS, *WORDS, True, False, [], {}, [[]], [0, "a"], {"type": 1}]
 
 
 def pick(rng: Rng, choices: Sequence[Any]) -> Any:
@@ -79,9 +68,8 @@ def changed_bytes(rng: Rng, content: bytes) -> bytes:
         elif how == 3:
             changed[first:first] = rng.bytes(int(rng.integers(1, 9)))
         else:
-            changed[first : first + 8] = int(pick(rng, [0, 1, 2**31, 2**63 - 1, 2**64 - 1])).to_bytes(
-                8, "little"
-            )
+            number = int(pick(rng, [0, 1, 2**31, 2**63 - 1, 2**64 - 1]))
+            changed[first : first + 8] = number.to_bytes(8, "little")
     return bytes(changed)
 
 
@@ -129,33 +117,10 @@ def experiment(number: int) -> bytes:
         return changed_bytes(rng, text.encode())
 
 
-ALGORITHMS = [
-    "lin_ucb",
-    "d_lin_ucb",
-    "greedy",
-    "uniform",
-    "sw_lin_ucb",
-    "master",
-    "opt_wlsvi",
-    "q_ucb",
-    "",
-    "\x00",
-    "run",
-]
-KEYS = [
-    "rate",
-    "radius",
-    "ridge",
-    "length",
-    "noise_scale",
-    "seed",
-    "base.algorithm",
-    "base",
-    "",
-    ".",
-    "a.b.c",
-    "tuned",
-]
+REAL = ["lin_ucb", "d_lin_ucb", "greedy", "uniform", "sw_lin_ucb", "master", "opt_wlsvi", "q_ucb"]
+ALGORITHMS = [*REAL, "", "\x00", "run"]
+PARAMETER_NAMES = ["rate", "radius", "ridge", "length", "noise_scale", "seed", "base.algorithm", "base"]
+KEYS = [*PARAMETER_NAMES, "", ".", "a.b.c", "tuned"]
 COLUMNS = {"--action": "arm", "--reward": "gain", "--features": "x", "--propensity": "chance"}
 
 
@@ -207,9 +172,8 @@ def saved_agents(folder: Path) -> list[Path]:
         lead(bandit, 25, seed=1)
         paths.append(folder / f"{name}.safetensors")
         bandit.save(paths[-1])
-    agent = EpisodicAgent(
-        "opt_wlsvi", features=make_environment().features, horizon=SPEC.horizon, **PARAMETERS["opt_wlsvi"]
-    )
+    features, options = make_environment().features, PARAMETERS["opt_wlsvi"]
+    agent = EpisodicAgent("opt_wlsvi", features=features, horizon=SPEC.horizon, **options)
     paths.append(folder / "episodic.safetensors")
     agent.save(paths[-1])
     return paths
@@ -259,16 +223,14 @@ def agent_file(number: int, paths: Sequence[Path], path: Path) -> None:
 
 def _changed_tensor(rng: Rng, tensors: dict[str, np.ndarray]) -> None:
     name = pick(rng, sorted(tensors))
-    array = tensors[name]
+    array, put = tensors[name], functools.partial(tensors.__setitem__, name)
     changes: list[Callable[[], Any]] = [
         lambda: tensors.pop(name),
-        lambda: tensors.update(
-            {name: array.astype(pick(rng, [np.float64, np.float32, np.int64, np.int32, bool]))}
-        ),
-        lambda: tensors.update({name: array.ravel()}),
-        lambda: tensors.update({name: array[None]}),
-        lambda: tensors.update({name: np.concatenate([array.ravel()] * 2)}),
-        lambda: tensors.update({name: tensors[pick(rng, sorted(tensors))]}),
+        lambda: put(array.astype(pick(rng, [np.float64, np.float32, np.int64, np.int32, bool]))),
+        lambda: put(array.ravel()),
+        lambda: put(array[None]),
+        lambda: put(np.concatenate([array.ravel()] * 2)),
+        lambda: put(tensors[pick(rng, sorted(tensors))]),
         lambda: array.put(int(rng.integers(max(array.size, 1))), pick(rng, [-1, 0, 1, 2**31 - 1])),
         lambda: array.dtype.kind == "f" and array.put(0, pick(rng, [np.nan, np.inf, -1.0, 1e308, 1e-320])),
     ]

@@ -33,14 +33,8 @@ OPERATORS = {
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
     ast.And: ast.Or, ast.Or: ast.And,
 }  # fmt: skip
-FUNCTIONS = {
-    "min": "max",
-    "max": "min",
-    "minimum": "maximum",
-    "maximum": "minimum",
-    "any": "all",
-    "all": "any",
-}
+PAIRS = [("min", "max"), ("minimum", "maximum"), ("any", "all")]
+FUNCTIONS = dict([*PAIRS, *((second, first) for first, second in PAIRS)])
 
 
 @dataclass(frozen=True)
