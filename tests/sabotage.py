@@ -144,7 +144,7 @@ HALF_NOISE = breaking.forecast(error=lambda made: 2 * made.error)
 
 
 def tuned_radius(factor: float) -> Break:
-    return scaled(tuning, "_radius", factor)
+    return scaled(tuning, "lsvi_ucb_radius", factor)
 
 
 AGENTS = (

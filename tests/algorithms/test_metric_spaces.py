@@ -14,7 +14,7 @@ from driftwise.base import Agent, Variation
 from driftwise.checks import ContractError, check_agent
 from driftwise.environments import LinearMdp, PlayedEpisode, oil_discovery
 from driftwise.experiments.building import Facts, read_agent_table
-from driftwise.theory import metric_tuning as tuning
+from driftwise.theory import tuning
 from tests.examples import NUM_RUNS, SPEC, STATIONARY, assert_plans_close, make, make_bandit
 from tests.reference import adaptive_q_learning as tree
 from tests.reference import kernel_ucbvi as textbook

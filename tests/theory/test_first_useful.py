@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from driftwise.theory.bounds import BOUNDS, Setting, first_useful
-from driftwise.theory.bounds.bound import SEARCH_STEP
+from driftwise.theory.confidence import SEARCH_STEP
 
 EXPLICIT = [name for name, bound in BOUNDS.items() if not bound.rate_only]
 

@@ -15,7 +15,7 @@ import inspect
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, Required, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, ParamSpec, Required, TypeVar, get_args, get_origin, get_type_hints
 
 from driftwise.base.validation import (
     ArgumentError,
@@ -25,6 +25,8 @@ from driftwise.base.validation import (
     suggest_name,
 )
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 Types = tuple[type, ...]
 Schema = Mapping[str, Types]
 
@@ -65,6 +67,7 @@ Count = Annotated[int, require_count]  # 1, 2, …
 AtLeastTwo = Annotated[int, functools.partial(require_count, at_least=2)]
 Seed = Annotated[int, functools.partial(require_count, at_least=0)]
 Share = Annotated[float, functools.partial(require_number, at_least=0, at_most=1)]  # in [0, 1]
+PositiveShare = Annotated[float, functools.partial(require_number, above=0, at_most=1)]  # in (0, 1]
 Positive = Annotated[float, functools.partial(require_number, above=0)]
 NonNegative = Annotated[float, functools.partial(require_number, at_least=0)]
 
@@ -79,6 +82,7 @@ def bind_arguments(
         raise TypeError(f"{owner}() {error}") from None
 
 
+@functools.cache
 def get_checks(function: Callable[..., Any]) -> dict[str, Callable[[str, Any], Any]]:
     """The checks of a function's arguments, by name; arguments without one are left out."""
     checks: dict[str, Callable[[str, Any], Any]] = {}
@@ -93,6 +97,16 @@ def get_checks(function: Callable[..., Any]) -> dict[str, Callable[[str, Any], A
 def apply_checks(checks: Mapping[str, Callable[[str, Any], Any]], given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that were given, each as its check makes it."""
     return {name: checks[name](name, value) if name in checks else value for name, value in given.items()}
+
+
+def check_keywords(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Return a function that checks its keywords by their annotations; positional arguments are passed on."""
+
+    @functools.wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return function(*args, **apply_checks(get_checks(function), kwargs))  # pyright: ignore[reportCallIssue]
+
+    return call
 
 
 def add_defaults(group: type, given: Mapping[str, Any]) -> dict[str, Any]:

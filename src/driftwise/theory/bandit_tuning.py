@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal, Required, TypedDict, Unpack, get_args
 
-from driftwise.base.schema import add_defaults
+from driftwise.base.schema import Count, NonNegative, Positive, PositiveShare, check_keywords
 from driftwise.base.validation import require_choice, require_count, require_number
 
 Tuning = Literal["published", "corrected", "orthogonal"]
@@ -46,18 +46,22 @@ def bandit_ridge(*, dim: int, ridge: RidgeRule | float) -> float:
     return {"one": 1.0, "dim": float(dim)}[require_choice("ridge", ridge, ("one", "dim"))]
 
 
-def bandit_memory(*, dim: int, **run: Unpack[BanditRun]) -> float:
+@check_keywords
+def bandit_memory(
+    *,
+    dim: Count,
+    num_episodes: Count,
+    variation: NonNegative,
+    tuning: Tuning = "corrected",
+    ridge: RidgeRule | float = "one",
+) -> float:
     """Rounds to remember, at least 1: the window, the period, `1/log(1/η)` (published: `1/(1−η)`).
 
     Without variation it is infinite.
     """
-    given = add_defaults(BanditRun, run)
-    dim, num_episodes = require_count("dim", dim), require_count("num_episodes", given["num_episodes"])
-    variation = require_number("variation", given["variation"], at_least=0)
-    corrected = require_choice("tuning", given["tuning"], TUNINGS) == "corrected"
-    ridge = bandit_ridge(dim=dim, ridge=given["ridge"])
+    ridge = bandit_ridge(dim=dim, ridge=ridge)
     calm = num_episodes / variation if variation else math.inf
-    memory = math.sqrt(math.sqrt(dim * ridge) * calm) if corrected else (dim * calm) ** (2 / 3)
+    memory = math.sqrt(math.sqrt(dim * ridge) * calm) if tuning == "corrected" else (dim * calm) ** (2 / 3)
     return max(memory, 1.0)
 
 
@@ -75,9 +79,9 @@ def bandit_window(*, dim: int, **run: Unpack[BanditRun]) -> int:
     return math.ceil(min(memory - 1e-9, run["num_episodes"]))
 
 
-def bob_block_length(*, dim: int, num_episodes: int) -> int:
+@check_keywords
+def bob_block_length(*, dim: Count, num_episodes: Count) -> int:
     r"""$\lfloor d\sqrt T\rfloor$, at most $T$: the blocks of BOB (Cheung, Simchi-Levi & Zhu 2019)."""
-    dim, num_episodes = require_count("dim", dim), require_count("num_episodes", num_episodes)
     return min(math.isqrt(dim * dim * num_episodes), num_episodes)
 
 
@@ -89,38 +93,35 @@ def bob_windows(block_length: int) -> tuple[int, ...]:
 
 def geometric_grid(longest: int, steps: int) -> tuple[int, ...]:
     """Whole numbers from 1 to `longest` in that many steps of one ratio, each once."""
-    longest, steps = require_count("longest", longest), require_count("steps", steps)
     return tuple(sorted({math.floor(longest ** (step / steps) + 1e-9) for step in range(steps + 1)}))
 
 
-def weight_ucb_rate(*, dim: int, num_episodes: int, variation: float) -> float:
+@check_keywords
+def weight_ucb_rate(*, dim: Count, num_episodes: Count, variation: NonNegative) -> float:
     r"""$\gamma = 1 - \max\{1/T, \sqrt{P_T/(dT)}\}$ with $\lambda = d$ (Wang, Zhao & Zhou 2023)."""
-    dim, num_episodes = require_count("dim", dim), require_count("num_episodes", num_episodes)
-    variation = require_number("variation", variation, at_least=0)
     fading = max(1 / num_episodes, math.sqrt(variation / (dim * num_episodes)))
     return 1.0 - min(fading, 0.5)
 
 
-def inverse_gap_scale(*, dim: int, num_arms: int, num_rounds: float, delta: float = 0.05) -> float:
+@check_keywords
+def inverse_gap_scale(
+    *, dim: Count, num_arms: Count, num_rounds: float, delta: PositiveShare = 0.05
+) -> float:
     r"""$\gamma = \sqrt{NT/(d\log(T/d) + \log(2/\delta))}$ of SquareCB (Foster & Rakhlin 2020, Theorem 1).
 
     The logarithm is at least 1: the regression loses something in runs that are shorter than $d$ too.
     """
-    dim, num_arms = require_count("dim", dim), require_count("num_arms", num_arms)
     rounds = require_number("num_rounds", num_rounds, at_least=1)
-    delta = require_number("delta", delta, above=0, at_most=1)
     regret = dim * max(math.log(rounds / dim), 1.0)
     return math.sqrt(num_arms * rounds / (regret + math.log(2 / delta)))
 
 
-def adversarial_period(*, dim: int, num_arms: int, num_episodes: int, variation: float) -> int:
+@check_keywords
+def adversarial_period(*, dim: Count, num_arms: Count, num_episodes: Count, variation: NonNegative) -> int:
     r"""$\lceil(\sqrt{3d\log N}\,K/(2\Delta))^{2/3}\rceil$, at most $K$: the blocks of Restart-Adv.
 
-    They make $2K\sqrt{3d\log N/E} + 2\Delta E$ least (Cheung, Simchi-Levi & Zhu 2022).
+    They minimise $2K\sqrt{3d\log N/E} + 2\Delta E$ (Cheung, Simchi-Levi & Zhu 2022).
     """
-    dim, num_arms = require_count("dim", dim), require_count("num_arms", num_arms)
-    num_episodes = require_count("num_episodes", num_episodes)
-    variation = require_number("variation", variation, at_least=0)
     if not variation:
         return num_episodes
     length = (math.sqrt(3 * dim * math.log(num_arms)) * num_episodes / (2 * variation)) ** (2 / 3)
@@ -135,8 +136,8 @@ def glb_weight_ucb_rate(
     return weight_ucb_rate(dim=dim, num_episodes=num_episodes, variation=slopes * variation)
 
 
-def sc_d_glucb_rate(*, dim: int, num_episodes: int, num_changes: int, least_slope: float) -> float:
+@check_keywords
+def sc_d_glucb_rate(*, dim: Count, num_episodes: Count, num_changes: Count, least_slope: Positive) -> float:
     r"""$1 - (\sqrt{c_\mu}\,\Gamma/(dT))^{2/3}$ for Γ jumps (Russac, Faury, Cappé & Garivier 2021)."""
-    dim, num_episodes = require_count("dim", dim), require_count("num_episodes", num_episodes)
-    jumps = require_count("num_changes", num_changes) * math.sqrt(least_slope)
+    jumps = num_changes * math.sqrt(least_slope)
     return 1.0 - min((jumps / (dim * num_episodes)) ** (2 / 3), 0.5)

@@ -14,8 +14,8 @@ fixed round only (Y.-S. Wu, 2026): with weights or windows $\delta$ is spread ov
 
 from __future__ import annotations
 
-import bisect
 import math
+from collections.abc import Callable
 from typing import Any
 
 from driftwise.base.arrays import _FloatNamespace
@@ -23,7 +23,7 @@ from driftwise.base.validation import require_count, require_number
 from driftwise.theory.bandit_tuning import RidgeRule, bandit_ridge
 
 _MAX_SAMPLES = 10**9  # after a change, in the search of `samples_until_found`
-_SEARCH_STEP = 1.05  # ratio between the numbers of samples that are tried
+SEARCH_STEP = 1.05  # ratio between the numbers that a search tries
 
 
 def log_failure(delta: Any, shares: Any, current: Any, xp: Any = _FloatNamespace) -> Any:
@@ -142,10 +142,20 @@ def samples_until_found(
         signal = shift / noise_scale * math.sqrt(before * after / (2 * num))
         return signal >= math.sqrt(means_threshold(num, splits, failure)) + math.sqrt(math.log(2 / miss))
 
-    # The signal is bounded and the threshold is not, so that the search moves in small steps.
-    low, high = 0, 1
-    while not is_enough(high):
-        if high == most:
+    return first_count(is_enough, most)
+
+
+def first_count(holds: Callable[[int], bool], limit: int) -> int | None:
+    """Return the first number from 1 to `limit` at which a condition holds, None if there is none.
+
+    Numbers are tried in steps of 5 %, then by bisection: a condition may fail again further on.
+    """
+    too_few, enough = 0, 1
+    while not holds(enough):
+        if enough >= limit:
             return None
-        low, high = high, min(math.ceil(_SEARCH_STEP * high), most)
-    return bisect.bisect_left(range(high), True, lo=low, key=is_enough)
+        too_few, enough = enough, min(math.ceil(SEARCH_STEP * enough), limit)
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        too_few, enough = (too_few, middle) if holds(middle) else (middle, enough)
+    return enough

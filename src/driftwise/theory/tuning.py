@@ -7,19 +7,28 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Literal, get_args
+from typing import Any, Literal
 
+from driftwise.base.schema import Count, NonNegative, Positive, PositiveShare, check_keywords
 from driftwise.base.types import Spec
-from driftwise.base.validation import ArgumentError, require_choice, require_count, require_number
+from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.theory.bandit_tuning import geometric_grid
 
 Regime = Literal["still", "drifting", "too fast"]
 RateTuning = Literal["paper", "horizon_aware", "ridge_dim", "orthogonal"]
+KernelTuning = Literal["ours", "paper_r1", "paper_r2"]
+DIMENSION = 2  # of states and actions together, where pairs lie in the unit square
 _FASTEST = 700.0  # exp(−700) is still a positive float64; all but the newest episode is forgotten long before
 
 
+@check_keywords
 def opt_wlsvi_rate(
-    *, dim: int, horizon: int, num_episodes: int, variation: float, tuning: RateTuning = "paper"
+    *,
+    dim: Count,
+    horizon: Count,
+    num_episodes: Count,
+    variation: NonNegative,
+    tuning: RateTuning = "paper",
 ) -> float:
     r"""The forgetting rate η of OPT-WLSVI.
 
@@ -32,71 +41,67 @@ def opt_wlsvi_rate(
 
     A variation of zero gives `η = 1`.
     """
-    dim, horizon, num_episodes, variation = _check(dim, horizon, num_episodes, variation)
-    require_choice("tuning", tuning, get_args(RateTuning))
-    scale = {
-        "paper": dim * num_episodes,
-        "horizon_aware": dim * horizon * num_episodes,
-        "ridge_dim": dim**1.5 * horizon * num_episodes,
-        "orthogonal": dim**1.5 * horizon * num_episodes,
-    }[tuning]
-    power = 2 / 3 if tuning == "orthogonal" else 1 / 2
-    return rate_of((variation / scale) ** power)
+    if tuning in ("paper", "horizon_aware"):
+        scale = dim * (horizon if tuning == "horizon_aware" else 1) * num_episodes
+    else:
+        scale = dim**1.5 * horizon * num_episodes
+    return rate_of((variation / scale) ** (2 / 3 if tuning == "orthogonal" else 1 / 2))
 
 
 def rate_of(shrinking: float) -> float:
-    r"""$\eta$ with $\log(1/\eta)$ as given; however fast that is, $\eta$ stays positive."""
+    r"""Return $\eta$ from $\log(1/\eta)$; it is always positive."""
     return math.exp(-min(shrinking, _FASTEST))
 
 
-def restart_period(*, dim: int, horizon: int, num_episodes: int, variation: float) -> int:
+@check_keywords
+def restart_period(*, dim: Count, horizon: Count, num_episodes: Count, variation: NonNegative) -> int:
     r"""Episodes between restarts of LSVI-UCB-Restart without knowledge of the local variation.
 
     $\lceil (dT/(\Delta H))^{1/2} \rceil$ with $T = KH$ (Zhou et al. 2020), at most $K$.
     """
-    dim, horizon, num_episodes, variation = _check(dim, horizon, num_episodes, variation)
     if variation * num_episodes <= dim:  # the root would be at least K
         return num_episodes
     return math.ceil(math.sqrt(dim * num_episodes / variation))
 
 
-def restart_period_if_known(*, dim: int, horizon: int, num_episodes: int, variation: float) -> int:
+@check_keywords
+def restart_period_if_known(
+    *, dim: Count, horizon: Count, num_episodes: Count, variation: NonNegative
+) -> int:
     r"""Episodes between restarts of LSVI-UCB-Restart when the variation of every epoch is known.
 
     $\lceil \Delta^{-2/3}T^{2/3}d^{1/3}H^{-2/3} \rceil$ with $T = KH$ (Zhou et al. 2020), at most $K$.
     """
-    dim, horizon, num_episodes, variation = _check(dim, horizon, num_episodes, variation)
     if variation * variation * num_episodes <= dim:  # the period would be at least K
         return num_episodes
     return math.ceil((num_episodes / variation) ** (2 / 3) * dim ** (1 / 3))
 
 
+@check_keywords
 def borl_block_length(
-    *, dim: int, num_episodes: int, tuning: Literal["corrected", "paper"] = "corrected"
+    *, dim: Count, num_episodes: Count, tuning: Literal["corrected", "paper"] = "corrected"
 ) -> int:
     r"""Episodes in a block of BoRL over OPT-WLSVI, at most $K$.
 
     $\lceil\sqrt{dK}\rceil$: every block starts afresh, at a cost that the $\lceil\sqrt K\rceil$ of
     the paper (Touati & Vincent 2020, Section 5.1) leaves out.
     """
-    dim, _, num_episodes, _ = _check(dim, 1, num_episodes, 0.0)
-    corrected = require_choice("tuning", tuning, ("corrected", "paper")) == "corrected"
-    return min(_ceil_root(dim * num_episodes if corrected else num_episodes), num_episodes)
+    return min(_ceil_root(dim * num_episodes if tuning == "corrected" else num_episodes), num_episodes)
 
 
-def borl_rates(*, dim: int, num_episodes: int) -> tuple[float, ...]:
+@check_keywords
+def borl_rates(*, dim: Count, num_episodes: Count) -> tuple[float, ...]:
     r"""$\log(1/\eta_i) = 2^i/\sqrt{dK}$ for $i = 0, \dots, \lfloor\log_2\sqrt K\rfloor$: the rates of BoRL.
 
     They are Corollary 1's for variations from 1 to $K$.
     """
-    dim, _, num_episodes, _ = _check(dim, 1, num_episodes, 0.0)
     doublings = (num_episodes.bit_length() - 1) // 2
     return tuple(math.exp(-(2**i) / math.sqrt(dim * num_episodes)) for i in range(doublings + 1))
 
 
-def ada_restart_block_length(*, dim: int, horizon: int, num_episodes: int) -> int:
+@check_keywords
+def ada_restart_block_length(*, dim: Count, horizon: Count, num_episodes: Count) -> int:
     r"""$\lceil 5\sqrt{TdH}\rceil$ with $T = KH$, at most $K$, for Ada-LSVI-UCB-Restart (Zhou et al. 2020)."""
-    dim, horizon, num_episodes, _ = _check(dim, horizon, num_episodes, 0.0)
     return min(_ceil_root(25 * dim * horizon**2 * num_episodes), num_episodes)
 
 
@@ -106,12 +111,12 @@ def ada_restart_periods(block_length: int) -> tuple[int, ...]:
     return geometric_grid(block_length, max(math.floor(math.log(block_length)), 1))
 
 
-def growing_phases(*, num_episodes: int, variation: float) -> tuple[int, ...]:
+@check_keywords
+def growing_phases(*, num_episodes: Count, variation: NonNegative) -> tuple[int, ...]:
     r"""Ends of phases of $\lceil i^2/V^2\rceil$ steps within a run, $i = 1, 2, \dots$ (Ortner et al. 2019).
 
     $V$ is $V_r + DV_p$ in the paper and $V_r + V_p$ in ours. There are none where nothing varies.
     """
-    _, _, num_episodes, variation = _check(1, 1, num_episodes, variation)
     steps, end = [], 0.0
     for phase in itertools.count(1):
         end += math.ceil((phase / variation) ** 2) if phase < variation * num_episodes else num_episodes
@@ -121,13 +126,13 @@ def growing_phases(*, num_episodes: int, variation: float) -> tuple[int, ...]:
     return tuple(steps)
 
 
-def drift_regime(*, memory: float, dim: int, num_episodes: int) -> Regime:
+@check_keywords
+def drift_regime(*, memory: float, dim: Count, num_episodes: Count) -> Regime:
     """Kind of drift, from the memory that a tuning asks for.
 
     `"still"`: nothing would be forgotten before the run ends, so a stationary algorithm does as well.
     `"too fast"`: no more episodes are remembered than a step has unknowns, so nothing can be learnt.
     """
-    dim, num_episodes = require_count("dim", dim), require_count("num_episodes", num_episodes)
     if not memory > 0:
         raise ArgumentError("memory", "be a number above 0", memory)
     if memory >= num_episodes:
@@ -135,57 +140,50 @@ def drift_regime(*, memory: float, dim: int, num_episodes: int) -> Regime:
     return "too fast" if memory <= dim else "drifting"
 
 
-def mirror_descent_step(*, num_actions: int, horizon: int, num_episodes: int) -> float:
+@check_keywords
+def mirror_descent_step(*, num_actions: Count, horizon: Count, num_episodes: Count) -> float:
     r"""$\alpha = \sqrt{2\log A/(HT)}$ with $T = KH$: the step size of OPPO (Cai et al. 2019)."""
-    num_actions = require_count("num_actions", num_actions)
-    _, horizon, num_episodes, _ = _check(1, horizon, num_episodes, 0.0)
     return math.sqrt(2 * math.log(num_actions) / num_episodes) / horizon
 
 
-def opt_wlsvi_radius(
-    *,
-    dim: int,
-    horizon: int,
-    num_episodes: int,
-    delta: float,
-    rate: float,
-    beta_scale: float = 1.0,
-    mu_bound: float | None = None,
-    ridge: float = 1.0,
-) -> float:
+def opt_wlsvi_radius(*, num_episodes: int, rate: float, **run: Any) -> float:
     r"""$\beta = c\,dH\sqrt{\iota}$ with $\iota = \log(2dHK/(\delta(1-\eta)))$ (Theorem 1, with the $K$ that a
     bound for all episodes needs).
 
-    `beta_scale` is the absolute constant $c$ that the theory leaves open; values far below one explore
-    less than is proven and usually do much better. The memory $1/(1-\eta)$ counts at most as $K$, so that
-    $\eta = 1$ has a radius too. A `mu_bound` adds $c$ times `measure_excess`.
+    The memory $1/(1-\eta)$ counts at most as $K$, so that $\eta = 1$ has a radius too. The other keywords are
+    those of `lsvi_ucb_radius`.
     """
     rate = require_number("rate", rate, above=0, at_most=1)
     num_episodes = require_count("num_episodes", num_episodes)
     memory = num_episodes if rate == 1 else min(num_episodes, 1 / (1 - rate))
-    excess = measure_excess(dim=dim, horizon=horizon, mu_bound=mu_bound, ridge=ridge)
-    return _radius(dim, horizon, num_episodes, delta, beta_scale, memory, excess)
+    return lsvi_ucb_radius(num_episodes=num_episodes, memory=memory, **run)
 
 
+@check_keywords
 def lsvi_ucb_radius(
     *,
-    dim: int,
-    horizon: int,
-    num_episodes: int,
-    delta: float,
-    beta_scale: float = 1.0,
+    dim: Count,
+    horizon: Count,
+    num_episodes: Count,
+    delta: PositiveShare,
+    beta_scale: NonNegative = 1.0,
     mu_bound: float | None = None,
-    ridge: float = 1.0,
+    ridge: Positive = 1.0,
+    memory: float = 1,
 ) -> float:
-    r"""$\beta = c\,dH\sqrt{\log(2dT/\delta)}$ with $T = KH$ (Jin et al. 2020, Theorem 3.1).
+    r"""$\beta = c\,dH\sqrt{\log(2dTm/\delta)}$ with $T = KH$ and $m = 1$ (Jin et al. 2020, Theorem 3.1).
 
-    A `mu_bound` adds $c$ times `measure_excess`.
+    `beta_scale` is the absolute constant $c$ that the theory leaves open; values far below one explore
+    less than is proven and usually do much better. `memory` is $m$. A `mu_bound` adds $c$ times
+    `measure_excess`.
     """
     excess = measure_excess(dim=dim, horizon=horizon, mu_bound=mu_bound, ridge=ridge)
-    return _radius(dim, horizon, num_episodes, delta, beta_scale, 1, excess)
+    root = math.sqrt(math.log(2 * dim * horizon * num_episodes * memory / delta))
+    return beta_scale * dim * horizon * root + beta_scale * excess
 
 
-def measure_excess(*, dim: int, horizon: int, mu_bound: float | None, ridge: float = 1.0) -> float:
+@check_keywords
+def measure_excess(*, dim: Count, horizon: Count, mu_bound: float | None, ridge: Positive = 1.0) -> float:
     r"""$\sqrt\lambda\,H(C_\mu - \sqrt d)$, at least 0: what radii for $C_\mu \le \sqrt d$ leave out. Ours.
 
     The ridge pulls an estimate of $PV$ off by $\lambda|\phi^\top\Lambda^{-1}v|$ with
@@ -193,55 +191,43 @@ def measure_excess(*, dim: int, horizon: int, mu_bound: float | None, ridge: flo
     which is `LinearMdp.mu_bound`; $\|\mu(S)\| \le \sqrt d$, as printed, bounds it for measures of one sign
     only. Without a `mu_bound` $C_\mu$ is $\sqrt d$.
     """
-    dim, horizon, *_ = _check(dim, horizon, 1, 0.0)
     if mu_bound is None or require_number("mu_bound", mu_bound, at_least=0) <= math.sqrt(dim):
         return 0.0
-    return math.sqrt(require_number("ridge", ridge, above=0)) * horizon * (mu_bound - math.sqrt(dim))
+    return math.sqrt(ridge) * horizon * (mu_bound - math.sqrt(dim))
 
 
-def exploration_probability(*, num_actions: int, num_episodes: int) -> float:
-    r"""$\varepsilon = \min\{1, (A/K)^{1/3}\}$: the usual balance of $\varepsilon K$ lost to exploring against
-    an estimation error of $\sqrt{A/(\varepsilon K)}$ an episode. A convention, not a theorem for MDPs."""
-    num_actions = require_count("num_actions", num_actions)
-    num_episodes = require_count("num_episodes", num_episodes)
+@check_keywords
+def exploration_probability(*, num_actions: Count, num_episodes: Count) -> float:
+    r"""$\varepsilon = \min\{1, (A/K)^{1/3}\}$: a convention, not a theorem for MDPs.
+
+    It balances $\varepsilon K$ lost to exploring against an estimation error of $\sqrt{A/(\varepsilon K)}$.
+    """
     return min(1.0, (num_actions / num_episodes) ** (1 / 3))
 
 
-def tabular_memory(spec: Spec, *, num_episodes: int, variation: float, power: float) -> float:
+@check_keywords
+def tabular_memory(spec: Spec, *, num_episodes: Count, variation: NonNegative, power: float) -> float:
     r"""Episodes worth remembering for an algorithm with regret $\sqrt{H^a SAT}$ where nothing moves.
 
     Over $D$ epochs it loses $\sqrt{H^a SATD}$, and $HT\Delta/D$ to what moves within them. Both are equal
-    at $D = (SA)^{-1/3} \Delta^{2/3} H^{(2-a)/3} T^{1/3}$ with $T = KH$, and the memory is $K/D$; it has no
-    end where nothing varies. `power` is $a$.
+    at $D = (SA)^{-1/3} \Delta^{2/3} H^{(2-a)/3} T^{1/3}$ with $T = KH$, and the memory is $K/D$; it is
+    infinite where nothing varies. `power` is $a$.
     """
-    num_episodes = require_count("num_episodes", num_episodes)
-    variation = require_number("variation", variation, at_least=0)
     steps, pairs = num_episodes * spec.horizon, spec.num_states * spec.num_actions
     epochs = (variation**2 * steps * spec.horizon ** (2 - power) / pairs) ** (1 / 3)
     return num_episodes / epochs if epochs > 0 else math.inf
 
 
 def tabular_period(spec: Spec, *, num_episodes: int, variation: float, power: float) -> int:
-    """The memory as a whole number of episodes, of at least one and at most all."""
+    """Return the tabular memory as a whole number of episodes, at least one and at most all."""
     episodes = tabular_memory(spec, num_episodes=num_episodes, variation=variation, power=power)
     return max(1, math.ceil(min(episodes, num_episodes)))
 
 
-def tabular_log_term(spec: Spec, factor: float, *, num_episodes: int, delta: float) -> float:
+@check_keywords
+def tabular_log_term(spec: Spec, factor: float, *, num_episodes: Count, delta: PositiveShare) -> float:
     r"""$\log(cSAT/\delta)$ with $T = KH$ and the `factor` $c$, for all steps of a run at once."""
-    delta = require_number("delta", delta, above=0, at_most=1)
-    steps = spec.horizon * require_count("num_episodes", num_episodes)
-    return math.log(factor * spec.num_states * spec.num_actions * steps / delta)
-
-
-def _radius(
-    dim: int, horizon: int, num_episodes: int, delta: float, beta_scale: float, memory: float, excess: float
-) -> float:
-    dim, horizon, num_episodes, _ = _check(dim, horizon, num_episodes, 0.0)
-    delta = require_number("delta", delta, above=0, at_most=1)
-    beta_scale = require_number("beta_scale", beta_scale, at_least=0)
-    root = math.sqrt(math.log(2 * dim * horizon * num_episodes * memory / delta))
-    return beta_scale * dim * horizon * root + beta_scale * excess
+    return math.log(factor * spec.num_states * spec.num_actions * (spec.horizon * num_episodes) / delta)
 
 
 def _ceil_root(square: int) -> int:
@@ -249,10 +235,54 @@ def _ceil_root(square: int) -> int:
     return root + (root * root < square)
 
 
-def _check(dim: int, horizon: int, num_episodes: int, variation: float) -> tuple[int, int, int, float]:
-    return (
-        require_count("dim", dim),
-        require_count("horizon", horizon),
-        require_count("num_episodes", num_episodes),
-        require_number("variation", variation, at_least=0),
-    )
+@check_keywords
+def kernel_rate(
+    *, num_episodes: Count, variation: NonNegative, horizon: Count = 1, tuning: KernelTuning = "ours"
+) -> float:
+    r"""The rate η of KeRNS, for pairs of states and actions in the unit square, of dimension $d = 2$.
+
+    | `tuning` | $\log(1/\eta)$ | regret |
+    |---|---|---|
+    | `"ours"` | $(\Delta/K)^{(2d+1)/(2d+2)}$ | $\Delta^{1/(2d+2)}K^{(2d+1)/(2d+2)}$ |
+    | `"paper_r1"` | $\Delta^{2/3}K^{-(2d+2)/(2d+3)}$ | $H^2\Delta^{1/3}K^{(2d+2)/(2d+3)}$ |
+    | `"paper_r2"` | $\Delta^{1/2}K^{-(2d+1)/(2d+2)}/H$ | $H^2\Delta^{1/2}K^{(2d+1)/(2d+2)}$ and a term |
+
+    The last two are the bounds $R_1$ and $R_2$ of Domingues et al. 2021, Table 1, for $d > 0$; the term is
+    $H^{3/2}\Delta^{1/4}K^{3/4}$. Their rates and bandwidths here follow from the paper's Theorem 1; its own,
+    in Table 3 of an appendix, were not compared. Their `variation` is $\Delta_r + L\Delta_p$, that of ours
+    $\Delta_r + \Delta_p$. Ours balances the terms of that theorem's $R_2$ with a bandwidth that depends on Δ,
+    and leaves powers of H and L out. Its power of K is that of $R_2$, below that of $R_1$; its power of Δ is
+    the smallest of the three, which helps where $\Delta \ge 1$.
+    """
+    d = DIMENSION
+    shrinking = {
+        "ours": (variation / num_episodes) ** ((2 * d + 1) / (2 * d + 2)),
+        "paper_r1": variation ** (2 / 3) * num_episodes ** (-(2 * d + 2) / (2 * d + 3)),
+        "paper_r2": variation ** (1 / 2) * num_episodes ** (-(2 * d + 1) / (2 * d + 2)) / horizon,
+    }
+    return rate_of(shrinking[tuning])
+
+
+@check_keywords
+def kernel_bandwidth(*, num_episodes: Count, variation: NonNegative, tuning: KernelTuning = "ours") -> float:
+    r"""The bandwidth σ for the rate of the same `tuning`.
+
+    Ours is $m^{-1/(2d+1)}$ for the memory $m$ of `kernel_rate`, at most K episodes; `"paper_r1"` has
+    $K^{-1/(2d+3)}$ and `"paper_r2"` $K^{-1/(2d+2)}$. Without drift ours is Kernel-UCBVI's, for regret of the
+    order $K^{2d/(2d+1)}$.
+    """
+    d = DIMENSION
+    if tuning != "ours":
+        return num_episodes ** (-1 / (2 * d + (3 if tuning == "paper_r1" else 2)))
+    shrinking = (variation / num_episodes) ** ((2 * d + 1) / (2 * d + 2))
+    return min(max(shrinking, 1 / num_episodes), 1.0) ** (1 / (2 * d + 1))
+
+
+@check_keywords
+def partition_period(*, num_episodes: Count, variation: NonNegative) -> int:
+    r"""Episodes between restarts of adaptive Q-learning: $(K/\Delta)^{(d+2)/(d+3)}$, at most K. Ours.
+
+    It balances the drift $\Delta E$ within E episodes with the regret $E^{(d+1)/(d+2)}$ of K/E epochs each.
+    """
+    shrinking = (variation / num_episodes) ** ((DIMENSION + 2) / (DIMENSION + 3))
+    return num_episodes if shrinking * num_episodes <= 1 else math.ceil(1 / shrinking)

@@ -14,8 +14,13 @@ from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Num
 from driftwise.base.validation import ArgumentError, require_choice, require_instance, require_number
 from driftwise.parts.policies import greedy_policy
 from driftwise.parts.regression import empty_moments
-from driftwise.theory.metric_tuning import KernelTuning, kernel_bandwidth, kernel_rate, partition_period
-from driftwise.theory.tuning import tabular_log_term
+from driftwise.theory.tuning import (
+    KernelTuning,
+    kernel_bandwidth,
+    kernel_rate,
+    partition_period,
+    tabular_log_term,
+)
 
 
 class PartitionState(NamedTuple):
@@ -244,7 +249,7 @@ def tune_kernel_ucbvi(
     r"""The rate and the bandwidth of a regret bound of KeRNS, up to constants, in the unit square.
 
     `tuning="ours"` is for $\Delta = \Delta_r + \Delta_p$, the `variation`. `"paper_r1"` and `"paper_r2"` have
-    the bounds of the paper's Table 1, see `driftwise.theory.metric_tuning.kernel_rate`, for $\Delta_r +
+    the bounds of the paper's Table 1, see `driftwise.theory.tuning.kernel_rate`, for $\Delta_r +
     L\Delta_p$ with $L$ = `lipschitz`, from `variations` alone, which is `environment.variation(K,
     norm="pairs")`; `variation` is its `total`. The paper's $\Delta_p$ has Wasserstein distances: at most half
     the L1 norms on the unit interval. The radius is that of Hoeffding's inequality over steps, episodes and

@@ -7,13 +7,14 @@ They are here as withdrawn, with the radii of their papers, and as proven for or
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from driftwise.theory.bandit_tuning import Tuning, bandit_memory, bandit_rate
 from driftwise.theory.bounds import terms
-from driftwise.theory.bounds.bound import Bound, Setting, Term, Value, exponents, make_rate, whole_episodes
+from driftwise.theory.bounds.bound import Bound, Setting, Term, exponents, make_rate, term, whole_episodes
 
 _PAPER = "Touati & Vincent 2020"
 _CHEUNG = "Cheung, Simchi-Levi & Zhu 2019"
@@ -21,48 +22,35 @@ _CHEUNG = "Cheung, Simchi-Levi & Zhu 2019"
 
 def _tuned(tuning: Tuning, forgetting: str, ridge: str = "one") -> dict[str, Any]:
     def memory(setting: Setting) -> float:
-        run: dict[str, Any] = dict(
-            dim=setting.dim,
-            num_episodes=setting.num_episodes,
-            variation=setting.variation,
-            tuning=tuning,
-            ridge=setting.ridge,
-        )
-        weighted = forgetting == "exponential weights"
-        return terms.memory_of(bandit_rate(**run)) if weighted else bandit_memory(**run)
+        run: Any = {name: getattr(setting, name) for name in ("dim", "num_episodes", "variation", "ridge")}
+        if forgetting == "exponential weights":
+            return terms.memory_of(bandit_rate(**run, tuning=tuning))
+        return bandit_memory(**run, tuning=tuning)
 
     return dict(memory=memory, ridge=ridge, options={"tuning": tuning, "ridge": ridge})
 
 
-def _explore(radius: Value, width: Value, formula: str) -> Term:
-    return Term("exploration", rf"2\beta{formula}", lambda s, m: 2 * radius(s, m) * width(s, m))
+_explore = partial(terms.explore, r"2\beta")
 
 
-def _drift(drift: Value, formula: str) -> Term:
-    return Term("drift", f"2{formula}", lambda s, m: 2 * drift(s, m))
+def _drift(drift: Term) -> Term:
+    return drift.times("2", lambda setting: 2)
 
 
-def _averaged(window: Callable[[Setting, float], int]) -> Term:
-    return _drift(terms.averaged_drift(window), r"W\Delta")
-
-
+@term("what is older", r"4\frac S\lambda K\frac{\eta^W}{1-\eta}")
 def _older(setting: Setting, memory: float) -> float:
     size = 4 * setting.norm_bound / terms.ridge_of(setting) * setting.num_episodes
     return size * terms.weighted_tail(setting, memory)
 
 
-_OLDER = Term("what is older", r"4\frac S\lambda K\frac{\eta^W}{1-\eta}", _older)
 SW_UCB = Bound(
     name="sw_lin_ucb",
     algorithm="sw_lin_ucb",
     problem="linear bandit",
     forgetting="sliding window",
-    terms=(
-        _explore(terms.window_radius, terms.window_width, terms.WINDOW_WIDTH),
-        _drift(terms.window_drift, terms.WINDOW_DRIFT),
-    ),
+    terms=(_explore(terms.window_radius, terms.window_width), _drift(terms.window_drift)),
     radius=terms.window_radius,
-    exponents=exponents("7/8", "0", "1/4", "3/4"),
+    exponents=exponents("7/8 0 1/4 3/4"),
     source=f"{_PAPER}, Proposition 1 (for {_CHEUNG}, Theorem 3)",
     status="corrected",
     **_tuned("corrected", "sliding window"),
@@ -72,7 +60,7 @@ RESTART_UCB = replace(
     name="restart_lin_ucb",
     algorithm="restart_lin_ucb",
     forgetting="periodic restart",
-    terms=(_explore(terms.epoch_radius, terms.window_width, terms.WINDOW_WIDTH), SW_UCB.terms[1]),
+    terms=(_explore(terms.epoch_radius, terms.window_width), SW_UCB.terms[1]),
     radius=terms.epoch_radius,
     source=f"{_PAPER}, Section 4, epoch by epoch (for Zhao, Zhang, Jiang & Zhou 2020)",
 )
@@ -81,15 +69,13 @@ D_LIN_UCB = replace(
     name="d_lin_ucb",
     algorithm="d_lin_ucb",
     forgetting="exponential weights",
-    terms=(
-        _explore(terms.weighted_radius, terms.weighted_width, terms.WEIGHTED_WIDTH),
-        _drift(terms.weighted_drift, terms.WEIGHTED_DRIFT),
-        _OLDER,
-    ),
+    terms=(_explore(terms.weighted_radius, terms.weighted_width), _drift(terms.weighted_drift), _older),
     radius=terms.weighted_radius,
     source=f"{_PAPER}, Propositions 2 and 3 (for Russac, Vernade & Cappé 2019, Theorem 2)",
     **_tuned("corrected", "exponential weights"),
 )
+_LONG_RIDGE = exponents("3/4 0 1/4 3/4")
+_UNSPLIT = D_LIN_UCB.terms[0], _drift(terms.unsplit_drift)
 
 
 def _variants(bound: Bound) -> Iterator[Bound]:
@@ -98,34 +84,26 @@ def _variants(bound: Bound) -> Iterator[Bound]:
     weighted = bound.forgetting == "exponential weights"
     ours = replace(bound, status="ours")
     if weighted:
-        ours = replace(
-            ours,
-            name=f"{bound.name}_unsplit",
-            terms=(bound.terms[0], _drift(terms.unsplit_drift, terms.UNSPLIT_DRIFT)),
-            source=f"{bound.source}, with no split at W",
-        )
+        unsplit = dict(name=f"{bound.name}_unsplit", source=f"{bound.source}, with no split at W")
+        ours = replace(ours, **unsplit, terms=_UNSPLIT)
         yield ours
     yield replace(
         ours,
         name=f"{bound.name}_ridge_dim",
-        exponents=exponents("3/4", "0", "1/4", "3/4"),
+        exponents=_LONG_RIDGE,
         source=f"{ours.source}, with λ = d",
         **_tuned("corrected", bound.forgetting, "dim"),
     )
     explore, _, *older = bound.terms
-    plain = replace(
-        bound,
-        terms=(explore, _averaged(terms.analysis_window if weighted else whole_episodes), *older),
-        exponents=exponents("2/3", "0", "1/3", "2/3"),
-    )
-    radius = terms.published_radius(terms.weighted_samples if weighted else whole_episodes)
-    width, formula = (
-        (terms.weighted_width, terms.WEIGHTED_WIDTH) if weighted else (terms.window_width, terms.WINDOW_WIDTH)
-    )
+    window, samples, width = whole_episodes, whole_episodes, terms.window_width
+    if weighted:
+        window, samples, width = terms.analysis_window, terms.weighted_samples, terms.weighted_width
+    averaged = (_drift(terms.averaged_drift(window)), *older)
+    plain, radius = replace(bound, exponents=exponents("2/3 0 1/3 2/3")), terms.published_radius(samples)
     yield replace(
         plain,
         name=f"{bound.name}_published",
-        terms=(_explore(radius, width, formula), *plain.terms[1:]),
+        terms=(_explore(radius, width), *averaged),
         radius=radius,
         source=f"as first published; its gap: {_PAPER}, Section 4 and Appendix A",
         status="withdrawn",
@@ -134,6 +112,7 @@ def _variants(bound: Bound) -> Iterator[Bound]:
     yield replace(
         plain,
         name=f"{bound.name}_orthogonal",
+        terms=(explore, *averaged),
         source="as first published; the step holds for orthogonal arms",
         status="proven",
         assumes="orthogonal arms",
@@ -141,14 +120,15 @@ def _variants(bound: Bound) -> Iterator[Bound]:
     )
 
 
+_rate = partial(make_rate, problem="linear bandit", status="proven")
 BANDIT_BOUNDS: tuple[Bound, ...] = (
     *(variant for bound in (SW_UCB, RESTART_UCB, D_LIN_UCB) for variant in _variants(bound)),
     replace(
         D_LIN_UCB,
         name="weight_ucb",
         algorithm="weight_ucb",
-        terms=(D_LIN_UCB.terms[0], _drift(terms.unsplit_drift, terms.UNSPLIT_DRIFT)),
-        exponents=exponents("3/4", "0", "1/4", "3/4"),
+        terms=_UNSPLIT,
+        exponents=_LONG_RIDGE,
         source="Wang, Zhao & Zhou 2023, regret of WeightUCB for linear bandits, with λ = d and no split at W",
         status="proven",
         **_tuned("corrected", "exponential weights", "dim"),
@@ -158,31 +138,26 @@ BANDIT_BOUNDS: tuple[Bound, ...] = (
         name="oful",
         algorithm="lin_ucb",
         forgetting="none",
-        exponents=exponents("1", "0", "0", "1/2"),
+        exponents=exponents("1 0 0 1/2"),
         source="Abbasi-Yadkori, Pál & Szepesvári 2011, Theorem 3; the term in Δ is ours",
         status="proven",
         memory=lambda s: math.inf,
         options={},
     ),
-    make_rate(
-        exponents("1", "0", "1/3", "2/3"),
-        exponents("1", "0", "0", "1/2"),
-        name="master_bandit",
+    _rate(
+        "master_bandit",
+        "1 0 1/3 2/3 + 1 0 0 1/2",
         algorithm="master_lin_ucb",
-        problem="linear bandit",
         forgetting="change detection",
         source="Wei & Luo 2021, Theorem 2; the power of d by our reading of its assumption",
-        status="proven",
         caveat="by our reading",
     ),
-    make_rate(
-        exponents("2/3", "0", "1/3", "2/3"),
-        name="lower_bandit",
+    _rate(
+        "lower_bandit",
+        "2/3 0 1/3 2/3",
         algorithm="any",
-        problem="linear bandit",
         forgetting="any",
         source=f"{_CHEUNG}, Theorem 1",
-        status="proven",
         side="lower",
     ),
 )

@@ -12,18 +12,20 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
+from driftwise.base.part import count, record, scalar
 from driftwise.base.validation import ArgumentError, require_choice, require_count, require_number
 from driftwise.theory.bandit_tuning import RidgeRule, bandit_ridge
+from driftwise.theory.confidence import first_count
 
 ProblemClass = Literal["linear bandit", "linear MDP", "linear mixture MDP"]
 Status = Literal["proven", "corrected", "withdrawn", "ours"]
 _MAX_EPISODES = 10**18
-SEARCH_STEP = 1.05  # ratio between the numbers of episodes that are tried
 
 
-@dataclass(frozen=True)
+@record
 class Setting:
     r"""The numbers that a bound depends on.
 
@@ -33,24 +35,18 @@ class Setting:
     linear mixture MDP `dim` is the number of known kernels.
     """
 
-    dim: int
-    num_episodes: int
-    variation: float
-    horizon: int = 1
-    delta: float = 0.05
+    dim: int = count()
+    num_episodes: int = count()
+    variation: float = scalar(at_least=0)
+    horizon: int = count(default=1)
+    delta: float = scalar(above=0, at_most=1, default=0.05)
     ridge: float | None = None
-    noise_scale: float = 0.5  # of rewards in [0, 1]
-    norm_bound: float = 1.0
-    constant: float = 1.0
+    noise_scale: float = scalar(at_least=0, default=0.5)  # of rewards in [0, 1]
+    norm_bound: float = scalar(at_least=0, default=1.0)
+    constant: float = scalar(at_least=0, default=1.0)
     mu_bound: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("dim", "num_episodes", "horizon"):
-            require_count(name, getattr(self, name))
-        require_number("variation", self.variation, at_least=0)
-        require_number("delta", self.delta, above=0, at_most=1)
-        for name in ("noise_scale", "norm_bound", "constant"):
-            require_number(name, getattr(self, name), at_least=0)
         if self.ridge is not None:
             require_number("ridge", self.ridge, above=0)
         if self.mu_bound is not None:
@@ -94,9 +90,9 @@ class Exponents(NamedTuple):
         return math.prod(size ** float(power) for size, power in zip(sizes, self, strict=True))
 
 
-def exponents(dim: str, horizon: str, variation: str, num_episodes: str) -> Exponents:
-    """Return exponents from fractions such as `"5/4"`."""
-    return Exponents(*(Fraction(power) for power in (dim, horizon, variation, num_episodes)))
+def exponents(powers: str) -> Exponents:
+    """Return exponents from the powers of $d$, $H$, $\\Delta$ and $K$, such as `"5/4 2 1/4 3/4"`."""
+    return Exponents(*map(Fraction, powers.split()))
 
 
 Value = Callable[[Setting, float], float]
@@ -109,6 +105,18 @@ class Term:
     name: str
     formula: str
     value: Value
+
+    def __call__(self, setting: Setting, memory: float) -> float:
+        return self.value(setting, memory)
+
+    def times(self, formula: str, factor: Callable[[Setting], float]) -> Term:
+        """Return the term times a factor."""
+        return Term(self.name, formula + self.formula, lambda s, m: factor(s) * self.value(s, m))
+
+
+def term(name: str, formula: str) -> Callable[[Value], Term]:
+    """Make a function of a setting and a memory a term."""
+    return partial(Term, name, formula)
 
 
 @dataclass(frozen=True)
@@ -206,15 +214,14 @@ class Bound:
         return BoundValue(self, setting, memory, values, radius)
 
 
-def make_rate(rate: Exponents, *more: Exponents, **fields: Any) -> Bound:
-    """Return a bound known up to constants and logarithms: a sum of products of powers."""
-
-    def term(powers: Exponents) -> Term:
-        return Term(str(powers), str(powers), lambda setting, _: setting.constant * powers.rate(setting))
-
-    return Bound(
-        terms=tuple(term(powers) for powers in (rate, *more)), exponents=rate, rate_only=True, **fields
+def make_rate(name: str, rate: str, **fields: Any) -> Bound:
+    """Return a bound known up to constants and logarithms: a sum of products of powers, joined by `+`."""
+    powers = [exponents(product) for product in rate.split("+")]
+    terms = (
+        Term(str(each), str(each), lambda setting, _, each=each: setting.constant * each.rate(setting))
+        for each in powers
     )
+    return Bound(name, terms=tuple(terms), exponents=powers[0], rate_only=True, **fields)
 
 
 def first_useful(
@@ -227,8 +234,8 @@ def first_useful(
     r"""Return the first $K$, up to `limit`, at which a bound is below the trivial one, or `None`.
 
     `growth="fixed"` keeps $\Delta$ as $K$ grows; `"proportional"` keeps $\Delta/K$, so that all rates are
-    linear in $K$. An informative bound may become vacuous again as $K$ grows: lengths are tried in steps of 5
-    %, then by bisection, so that shorter informative ranges are missed.
+    linear in $K$. An informative bound may become vacuous again as $K$ grows; ranges shorter than the 5 % of
+    `first_count` are missed.
     """
     require_choice("growth", growth, ("fixed", "proportional"))
     limit = require_count("limit", limit)
@@ -238,15 +245,7 @@ def first_useful(
         variation = setting.variation if growth == "fixed" else variation_per_episode * num_episodes
         return bound.evaluate(replace(setting, num_episodes=num_episodes, variation=variation)).is_informative
 
-    too_few, enough = 0, 1
-    while not is_useful(enough):
-        if enough >= limit:
-            return None
-        too_few, enough = enough, min(math.ceil(SEARCH_STEP * enough), limit)
-    while enough - too_few > 1:
-        middle = (too_few + enough) // 2
-        too_few, enough = (too_few, middle) if is_useful(middle) else (middle, enough)
-    return enough
+    return first_count(is_useful, limit)
 
 
 def best_memory(bound: Bound, setting: Setting) -> float:

@@ -12,16 +12,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from driftwise.theory.bounds.bound import Setting, Value, whole_episodes
+from driftwise.theory.bounds.bound import Setting, Term, Value, term, whole_episodes
 from driftwise.theory.confidence import bandit_radius
 from driftwise.theory.tuning import lsvi_ucb_radius, opt_wlsvi_radius
-
-WEIGHTED_WIDTH = r"\sqrt{2dK(K\log\frac1\eta + \log(1 + \frac1{d\lambda(1-\eta)}))}"
-WINDOW_WIDTH = r"\sqrt{2dK\lceil K/W\rceil\log(1 + \frac W{d\lambda})}"
-WEIGHTED_DRIFT = r"\sqrt{\frac d{\lambda(1-\eta)}}\,W\Delta"
-UNSPLIT_DRIFT = r"\sqrt{\frac d{\lambda(1-\eta)}}\,\frac\Delta{1-\sqrt\eta}"
-AVERAGE_DRIFT = r"(1 + \frac{\log(1 + \frac1{\lambda(1-\eta)})}{\log(1/\eta)})\Delta"
-WINDOW_DRIFT = r"\sqrt{\frac{dW}\lambda}\,W\Delta"
 
 
 def memory_of(rate: float) -> float:
@@ -42,55 +35,69 @@ def analysis_window(setting: Setting, memory: float) -> int:
     return math.ceil(min(max(window, 1.0), setting.num_episodes))
 
 
+def explore(formula: str, radius: Value, width: Term) -> Term:
+    """Return $2\\beta H$ times the sum of widths; $H = 1$ in a bandit."""
+
+    def value(setting: Setting, memory: float) -> float:
+        return 2 * radius(setting, memory) * setting.horizon * width(setting, memory)
+
+    return Term("exploration", formula + width.formula, value)
+
+
 def num_epochs(setting: Setting, memory: float) -> int:
     return -(-setting.num_episodes // whole_episodes(setting, memory))
 
 
+@term("exploration", r"\sqrt{2dK(K\log\frac1\eta + \log(1 + \frac1{d\lambda(1-\eta)}))}")
 def weighted_width(setting: Setting, memory: float) -> float:
-    r"""$\sqrt{2\ell dK(K\log(1/\eta) + \log(1 + \sum\omega/(d\lambda)))}$, Equation (24)."""
+    r"""Equation (24), with $\sum\omega$ for $1/(1-\eta)$ and the factor $\sqrt\ell$."""
     dim, runs, ridge = setting.dim, setting.num_episodes, ridge_of(setting)
     information = runs / memory + math.log1p(weight_total(memory, runs) / (dim * ridge))
-    return math.sqrt(2 * _short(ridge) * dim * runs * information)
+    return math.sqrt(2 * max(1.0, 1 / ridge) * dim * runs * information)
 
 
+@term("exploration", r"\sqrt{2dK\lceil K/W\rceil\log(1 + \frac W{d\lambda})}")
 def window_width(setting: Setting, memory: float) -> float:
-    r"""$\sqrt{2\ell dK\lceil K/W\rceil\log(1 + W/(d\lambda))}$, the same window by window."""
+    """The same window by window."""
     dim, runs, ridge = setting.dim, setting.num_episodes, ridge_of(setting)
     information = math.log1p(whole_episodes(setting, memory) / (dim * ridge))
-    return math.sqrt(2 * _short(ridge) * dim * runs * num_epochs(setting, memory) * information)
+    return math.sqrt(2 * max(1.0, 1 / ridge) * dim * runs * num_epochs(setting, memory) * information)
 
 
+@term("drift", r"\sqrt{\frac d{\lambda(1-\eta)}}\,W\Delta")
 def weighted_drift(setting: Setting, memory: float) -> float:
-    r"""$\sqrt{d/(\lambda(1-\eta))}\,W\Delta$: how far the newest $W$ episodes mislead, summed over all."""
+    """How far the newest $W$ episodes mislead, summed over all."""
     window = analysis_window(setting, memory)
     spread = math.sqrt(setting.dim / ridge_of(setting) * weight_total(memory, window))
     return spread * window * setting.variation
 
 
+@term("drift", r"\sqrt{\frac d{\lambda(1-\eta)}}\,\frac\Delta{1-\sqrt\eta}")
 def unsplit_drift(setting: Setting, memory: float) -> float:
-    r"""$\sqrt{d/(\lambda(1-\eta))}\,\Delta/(1-\sqrt\eta)$: each move fades as $\eta^{j/2}$ with its age $j$.
+    r"""Each move fades as $\eta^{j/2}$ with its age $j$: no split at a window, no logarithm, nothing older.
 
-    There is no window to split the past at, hence no logarithm and nothing older: in episode $t$ the move of
-    episode $s$ counts $\sum_{\tau\le s}\eta^{t-1-\tau}|\phi^\top\Lambda^{-1}\phi_\tau|$, which is at most
+    In episode $t$ the move of episode $s$ counts at most
+    $\sum_{\tau\le s}\eta^{t-1-\tau}|\phi^\top\Lambda^{-1}\phi_\tau| \le$
     $\sqrt{d\eta^{t-1-s}/(\lambda(1-\eta))}$.
     """
     total, fading = (weight_total(memory * factor, setting.num_episodes) for factor in (1, 2))
     return math.sqrt(setting.dim / ridge_of(setting) * total) * fading * setting.variation
 
 
+@term("drift", r"\sqrt{\frac{dW}\lambda}\,W\Delta")
 def window_drift(setting: Setting, memory: float) -> float:
-    r"""$\sqrt{dW/\lambda}\,W\Delta$."""
     window = whole_episodes(setting, memory)
     return math.sqrt(setting.dim * window / ridge_of(setting)) * window * setting.variation
 
 
-def averaged_drift(window: Callable[[Setting, float], int]) -> Value:
-    r"""$W\Delta$: estimates of orthogonal directions are averages, which stray no further than the truth."""
-    return lambda setting, memory: window(setting, memory) * setting.variation
+def averaged_drift(window: Callable[[Setting, float], int]) -> Term:
+    """Estimates of orthogonal directions are averages, which stray no further than the truth."""
+    return Term("drift", r"W\Delta", lambda setting, memory: window(setting, memory) * setting.variation)
 
 
+@term("drift", r"(1 + \frac{\log(1 + \frac1{\lambda(1-\eta)})}{\log(1/\eta)})\Delta")
 def fading_average_drift(setting: Setting, memory: float) -> float:
-    r"""$(1 + m\log(1 + \frac1{\lambda(1-\eta)}))\Delta$: the same with weights, each move fading with age.
+    r"""The same with weights, each move fading with age.
 
     In a direction that was not played for $j$ episodes, what is older still has the share
     $\eta^jw/(\eta^jw + \lambda)$ of an average, with $w \le 1/(1-\eta)$: nearly all for $m\log w$ episodes.
@@ -134,55 +141,41 @@ def published_radius(samples: Value) -> Value:
 
 def opt_wlsvi_beta(setting: Setting, memory: float) -> float:
     r"""$\beta = c\,dH\sqrt\iota$ of Theorem 1; ridges beyond $d$ need more of it."""
-    rate = math.exp(-1 / memory)
-    return opt_wlsvi_radius(**_confidence(setting), rate=rate) * _long(setting)
+    return _beta(opt_wlsvi_radius, setting, rate=math.exp(-1 / memory))
 
 
 def lsvi_ucb_beta(setting: Setting, memory: float) -> float:
     r"""$\beta = c\,dH\sqrt{\log(2dT/\delta)}$ of LSVI-UCB."""
-    return lsvi_ucb_radius(**_confidence(setting)) * _long(setting)
+    return _beta(lsvi_ucb_radius, setting)
 
 
+@term("martingale", r"4\sqrt{H^3K\log(4/\delta)}")
 def martingale(setting: Setting, memory: float) -> float:
-    r"""$4\sqrt{H^3K\log(4/\delta)}$: by chance the successors differ from their mean, Equation (23)."""
+    """By chance the successors differ from their mean, Equation (23)."""
     return 4 * math.sqrt(setting.horizon**3 * setting.num_episodes * math.log(4 / setting.delta))
 
 
+@term("drift", r"2H^2dE\Delta\sqrt{2\log(1 + \frac E{d\lambda})}")
 def known_drift(setting: Setting, memory: float) -> float:
-    r"""$2H^2dE\Delta\sqrt{2\ell\log(1 + E/(d\lambda))}$: what a radius with the local variation adds."""
+    """What a radius with the local variation adds."""
     ridge, window = ridge_of(setting), whole_episodes(setting, memory)
-    width = math.sqrt(2 * _short(ridge) * math.log1p(window / (setting.dim * ridge)))
+    width = math.sqrt(2 * max(1.0, 1 / ridge) * math.log1p(window / (setting.dim * ridge)))
     return 2 * setting.horizon**2 * setting.dim * window * setting.variation * width
 
 
 def _radius(setting: Setting, samples: float, shares: int) -> float:
-    return bandit_radius(
-        dim=setting.dim,
-        samples=samples,
-        shares=shares,
-        noise_scale=setting.noise_scale,
-        norm_bound=setting.norm_bound,
-        delta=setting.delta,
-        ridge=ridge_of(setting),
-    )
+    known: Any = {name: getattr(setting, name) for name in ("dim", "noise_scale", "norm_bound", "delta")}
+    return bandit_radius(**known, samples=samples, shares=shares, ridge=ridge_of(setting))
 
 
-def _confidence(setting: Setting) -> dict[str, Any]:
-    sizes: dict[str, Any] = dict(
-        dim=setting.dim, horizon=setting.horizon, num_episodes=setting.num_episodes, delta=setting.delta
-    )
-    ridge = min(ridge_of(setting), float(setting.dim))  # what is beyond is in `_long`
-    return dict(**sizes, beta_scale=setting.constant, mu_bound=setting.mu_bound, ridge=ridge)
+def _beta(radius: Callable[..., float], setting: Setting, **more: float) -> float:
+    sizes: dict[str, Any] = {name: getattr(setting, name) for name in ("dim", "horizon", "num_episodes")}
+    known = dict(delta=setting.delta, beta_scale=setting.constant, mu_bound=setting.mu_bound)
+    ridge, largest = ridge_of(setting), float(setting.dim)
+    beta = radius(**sizes, **known, ridge=min(ridge, largest), **more)
+    return beta * max(1.0, math.sqrt(ridge / largest))
 
 
 def ridge_of(setting: Setting) -> float:
     assert setting.ridge is not None, "a bound fills in its own ridge before it is evaluated"
     return setting.ridge
-
-
-def _short(ridge: float) -> float:
-    return max(1.0, 1 / ridge)
-
-
-def _long(setting: Setting) -> float:
-    return max(1.0, math.sqrt(ridge_of(setting) / setting.dim))
