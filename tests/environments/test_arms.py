@@ -1,12 +1,10 @@
 """Decision sets: their shapes, their distributions, and that what is not there is never played."""
-# Bad arguments are the point of some tests here.
-# pyright: reportArgumentType=false, reportCallIssue=false
+# pyright: reportArgumentType=false
 
 from __future__ import annotations
 
 import json
 import math
-import re
 
 import jax
 import numpy as np
@@ -206,39 +204,3 @@ def test_uniform_exploration_divides_itself_among_the_arms_that_are_there():
     for table in rounds(dw.arms.FreshArms(4, 2, fewest=1), 10):
         policy = agent.plan(agent.init(table), table, KEY).policy[0, 0]
         np.testing.assert_allclose(policy, present_arms(table) / present_arms(table).sum(), rtol=1e-14)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: dw.arms.FreshArms(0, 2), "num_arms must be a positive integer, got 0"),
-        (lambda: dw.arms.FreshArms(3, 2, "cub"), "shape must be one of cube, ball, sphere, got 'cub'"),
-        (lambda: dw.arms.FreshArms(3, 2, fewest=4), "fewest must be at most num_arms = 3, got 4"),
-        (lambda: dw.arms.FreshArms(3, 2, fewest=-1), "fewest must be an integer of at least 0, got -1"),
-        (
-            lambda: dw.arms.FixedArms(((1.0, 1.0),)),
-            "features must have norms of at most 1, got one of 1.41421",
-        ),
-        (lambda: dw.arms.FixedArms((1.0, 0.0)), "features must have shape (any, any), got (2,)"),
-        (
-            lambda: dw.arms.FixedArms(np.zeros((0, 2))),
-            "features must offer an arm and have a dimension, got the shape (0, 2)",
-        ),
-        (lambda: dw.arms.FixedArms(((1.0, math.nan),)), "features must be finite, got nan at index (0, 1)"),
-        (lambda: dw.arms.orthogonal_arms(0), "dim must be a positive integer, got 0"),
-        (lambda: dw.arms.ContextArms(np.zeros((2, 3, 2))), "features must offer an arm in every context"),
-        (lambda: dw.arms.ContextArms(CONTEXTS, (0.5, 0.5)), "probabilities must have shape (3), got (2,)"),
-        (
-            lambda: dw.arms.ContextArms(CONTEXTS, (0.5, 0.6, 0.0)),
-            "probabilities must be at least 0 and sum to 1",
-        ),
-        (
-            lambda: dw.arms.ContextArms(CONTEXTS, np.array([1.5, -0.5, 0.0])),
-            "probabilities must be at least 0 and sum to 1",
-        ),
-    ],
-)
-def test_bad_arguments_are_refused_in_a_sentence(make, message):
-    with pytest.raises(ValueError, match=re.escape(message)) as error:
-        make()
-    assert "\n" not in str(error.value)
