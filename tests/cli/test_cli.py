@@ -307,7 +307,7 @@ def test_a_link_to_a_folder_for_checkpoints_that_is_not_there_yet_is_followed(tm
 
 
 def test_a_pipe_where_a_checkpoint_goes_is_one_line_that_names_it(tmp_path, capsys):
-    (task, *_), *_ = fitting_tasks(prepare(QUICKSTART, num_episodes=20, num_runs=2, seed=3))
+    (_, task), *_ = fitting_tasks(prepare(QUICKSTART, num_episodes=20, num_runs=2, seed=3))
     pipe = tmp_path / "tasks" / checkpoint_name(task)
     pipe.parent.mkdir()
     os.mkfifo(pipe)

@@ -38,7 +38,6 @@ class Backend(NamedTuple):
     identity: Callable[[int, Any], Array]
     while_loop: Callable[..., Any]
     map_stacked: Callable[..., Any]
-    map_states: Callable[..., Any]
 
 
 def namespace(array: Array) -> Any:
@@ -133,13 +132,11 @@ def while_loop(keep: Callable[[Any], Array], step: Callable[[Any], Any], carry: 
 
 
 def map_stacked(function: Callable[[Any, Any], Any], stacked: Any, states: Any, like: Array) -> Any:
-    """`function(part, state)` of parts that are stacked as one, each with its own state; trees `[J, ...]`."""
+    """`function(part, state)` of parts that are stacked as one, each with its own state; trees `[J, ...]`.
+
+    Without parts, the states are stacked, and the function gets None in their place.
+    """
     return _backend(like).map_stacked(function, stacked, states)
-
-
-def map_states(function: Callable[[Any], Any], states: Any, num: int, like: Array) -> Any:
-    """`function(state)` of so many states that are stacked as one; trees `[num, ...]`."""
-    return _backend(like).map_states(function, states, num)
 
 
 def order_after(array: Array, other: Array) -> Array:
@@ -232,13 +229,10 @@ def _products(matrix: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
 
 def _map_stacked(function: Callable[[Any, Any], Any], stacked: Any, states: Any) -> Any:
-    num = len(next(numeric_values(stacked)).value)
-    results = [function(index_part(stacked, j), map_tree(operator.itemgetter(j), states)) for j in range(num)]
-    return map_tree(lambda *leaves: np.stack(leaves), *results)
-
-
-def _map_states(function: Callable[[Any], Any], states: Any, num: int) -> Any:
-    results = [function(map_tree(operator.itemgetter(j), states)) for j in range(num)]
+    leaves = [] if stacked is None else [number.value for number in numeric_values(stacked)]
+    map_tree(leaves.append, states)
+    parts = (None if stacked is None else index_part(stacked, j) for j in range(len(leaves[0])))
+    results = [function(part, map_tree(operator.itemgetter(j), states)) for j, part in enumerate(parts)]
     return map_tree(lambda *leaves: np.stack(leaves), *results)
 
 
@@ -256,6 +250,5 @@ BACKENDS: dict[str, Backend] = {
         identity=_identity,
         while_loop=_loop_while,
         map_stacked=_map_stacked,
-        map_states=_map_states,
     )
 }

@@ -36,6 +36,10 @@ _FILE_TYPES = {
 }
 
 
+def _file_kind(path: str | os.PathLike[str]) -> str:
+    return _FILE_TYPES.get(stat.S_IFMT(os.stat(path).st_mode), "something else")
+
+
 def resolve_links(path: Path) -> Path:
     """Return the path without links, whether or not anything is there."""
     return Path(os.path.realpath(path))
@@ -44,11 +48,9 @@ def resolve_links(path: Path) -> Path:
 def resolve_file(path: Path) -> Path:
     """Return the file behind `path`, old or new; refuse a folder, device, pipe or socket by an `OSError`."""
     with contextlib.suppress(FileNotFoundError):
-        kind = stat.S_IFMT(path.stat().st_mode)
-        if kind != stat.S_IFREG:
-            number = errno.EISDIR if kind == stat.S_IFDIR else errno.EINVAL
-            name = _FILE_TYPES.get(kind, "something else")
-            raise OSError(number, f"{path.name or path} is {name}, not a file")
+        if (kind := _file_kind(path)) != "a file":
+            number = errno.EISDIR if kind == "a folder" else errno.EINVAL
+            raise OSError(number, f"{path.name or path} is {kind}, not a file")
     return resolve_links(path)
 
 
@@ -57,15 +59,14 @@ def ensure_folder(path: Path) -> None:
     try:
         resolve_links(path).mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        kind = _FILE_TYPES.get(stat.S_IFMT(path.stat().st_mode), "something else")
-        raise NotADirectoryError(errno.ENOTDIR, f"{path.name} is {kind}, not a folder") from None
+        raise NotADirectoryError(errno.ENOTDIR, f"{path.name} is {_file_kind(path)}, not a folder") from None
 
 
 def require_regular_file(path: str | os.PathLike[str]) -> None:
     """Refuse, by an `OSError`, a pipe, a socket or a device, which need never end."""
-    kind = stat.S_IFMT(os.stat(path).st_mode)
-    if kind not in (stat.S_IFREG, stat.S_IFDIR) and not _INHERITED.fullmatch(os.fspath(path)):
-        raise OSError(errno.EINVAL, f"it is {_FILE_TYPES.get(kind, 'something else')}, not a file")
+    kind = _file_kind(path)
+    if kind not in ("a file", "a folder") and not _INHERITED.fullmatch(os.fspath(path)):
+        raise OSError(errno.EINVAL, f"it is {kind}, not a file")
 
 
 def replace_file(path: Path, *content: bytes | memoryview) -> None:

@@ -15,7 +15,6 @@ class MeanRewards(NamedTuple):
     """The mean rewards of this episode."""
 
     array: Array  # [H, N]
-
     label = "rewards"
 
 
@@ -23,7 +22,6 @@ class AnchorMeasures(NamedTuple):
     """The anchors' measures μ of successors."""
 
     array: Array  # [J, H, d, S]
-
     label = "measures"
 
 
@@ -31,7 +29,6 @@ class InitialDistribution(NamedTuple):
     """The distribution of the first state."""
 
     array: Array  # [S]
-
     label = "initial"
 
 
@@ -39,7 +36,6 @@ class SuccessorProjection(NamedTuple):
     """The projection onto the span of known features of successors."""
 
     array: Array  # [S, S]
-
     label = "projection"
 
 
@@ -47,7 +43,6 @@ class Positions(NamedTuple):
     """Where the state and the action of each row lie in [0, 1]."""
 
     array: Array  # [N, 2], or another number of coordinates
-
     label = "positions"
 
 

@@ -76,7 +76,7 @@ def _run(
         finished = FinishedStudy.of(study, results)
         if not (saved := saved_results.is_saved(folder, finished.manifest)):
             finished.write(folder)
-            saved_results.drop_shorter_checkpoints(kept, study, tasks)
+            saved_results.drop_shorter_checkpoints(kept, tasks)
         poll()
     if not quiet:
         _print_tables(finished)

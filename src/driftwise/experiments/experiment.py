@@ -114,8 +114,8 @@ class Experiments(Mapping[str, Experiment]):
     """The experiments of a folder by the names of their files; a file is read on first use."""
 
     def __init__(self, folder: Traversable) -> None:
-        paths = {path.name: path for path in folder.iterdir() if path.name.endswith(".toml")}
-        self._files = {name.removesuffix(".toml"): paths[name] for name in sorted(paths)}
+        paths = sorted(folder.iterdir(), key=lambda path: path.name)
+        self._files = {path.name.removesuffix(".toml"): path for path in paths if path.name.endswith(".toml")}
         self._read: dict[str, Experiment] = {}
 
     def __getitem__(self, name: str) -> Experiment:

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,7 +46,7 @@ class Progress(NamedTuple):
 
 
 ProgressListener = Callable[[Progress], None]
-GroupTasks = Sequence[Sequence[Task]]  # of each group
+OwnedTasks = Sequence[tuple[TaskGroup, Task]]  # tasks, and the groups that they belong to
 
 
 def run_experiment(
@@ -73,7 +74,7 @@ def run_study(
     on_chunk: OnChunk | None = None,
     poll: Poll | None = None,
     recompute: bool = False,
-    tasks: GroupTasks | None = None,
+    tasks: OwnedTasks | None = None,
 ) -> tuple[AgentOutcome, ...]:
     """Run every agent of a study.
 
@@ -97,30 +98,27 @@ def run_study(
 
     if engine is not None and checkpoints is None:
         raise ArgumentError("checkpoints", "be a folder where there is an engine", checkpoints)
-    split = fitting_tasks(study, engine=engine, device=device) if tasks is None else tasks
-    owners = [group for group, own in zip(study.work, split, strict=True) for _ in own]
-    every = [task for own in split for task in own]
+    owned = fitting_tasks(study, engine=engine, device=device) if tasks is None else tasks
     if checkpoints is not None:
-        for group, task in zip(owners, every, strict=True):
+        for group, task in owned:
             lengthen(checkpoints, task, group.shorter, recompute=recompute)
 
-    def pass_on(number: int, chunk: Chunk) -> None:
+    def pass_on(listener: OnChunk, number: int, chunk: Chunk) -> None:
         """Pass a chunk of a task on as chunks of agents."""
-        group = owners[number]
+        group, _ = owned[number]
         for index, label in enumerate(group.points):
             own = chunk.point(index) if len(group.points) > 1 else chunk
-            if on_chunk is not None:
-                on_chunk(own._replace(environment=group.environment_label, agent=label))
+            listener(own._replace(environment=group.environment_label, agent=label))
 
     options: dict[str, Any] = dict(engine=engine, poll=poll, recompute=recompute)
-    report = None if progress is None else _progress_by_agent(owners, every, progress)
-    chunks = None if on_chunk is None else pass_on
-    results = iter(run_tasks(every, checkpoints, progress=report, on_chunk=chunks, **options))
+    report = None if progress is None else _progress_by_agent(owned, progress)
+    chunks = None if on_chunk is None else partial(pass_on, on_chunk)
+    results = run_tasks([task for _, task in owned], checkpoints, progress=report, on_chunk=chunks, **options)
     parts: dict[CellKey, list[Result]] = defaultdict(list)  # of a cell, in the order of their runs
-    for group, own in zip(study.work, split, strict=True):
-        points = split_grid(join_runs([next(results) for _ in own]), len(group.points))
-        for point, result in zip(group.points.values(), points, strict=True):
-            parts[group.cell(point)].append(result)
+    for (group, _), result in zip(owned, results, strict=True):
+        points = split_grid(result, len(group.points))
+        for point, own in zip(group.points.values(), points, strict=True):
+            parts[group.cell(point)].append(own)
 
     def outcome(group: TaskGroup, label: str, point: Point) -> AgentOutcome:
         joined, config = join_runs(parts[group.cell(point)]), to_config(point.agent)
@@ -130,39 +128,36 @@ def run_study(
     return tuple(outcome(group, *own) for group in study.groups for own in group.points.items())
 
 
-def fitting_tasks(study: Study, *, engine: Engine | None = None, device: Device | None = None) -> GroupTasks:
-    """Return the tasks of each group of a study; a task that does not fit into memory is refused."""
+def fitting_tasks(study: Study, *, engine: Engine | None = None, device: Device | None = None) -> OwnedTasks:
+    """Return the tasks of a study; a task that does not fit into memory is refused."""
     from driftwise.simulation.memory_budget import require_task_memory
 
     tasks = [replace(group.task, device=device) for group in study.work]
     require_task_memory(tasks, at_once=1 if engine is None else engine.at_once, split=True)
-    return [task.split() for task in tasks]
+    return [(group, own) for group, task in zip(study.work, tasks, strict=True) for own in task.split()]
 
 
-def _progress_by_agent(
-    owners: Sequence[TaskGroup], tasks: Sequence[Task], listener: ProgressListener
-) -> Callable[[int, int, int], None]:
+def _progress_by_agent(owned: OwnedTasks, listener: ProgressListener) -> Callable[[int, int, int], None]:
     """Return a listener to the progress of numbered tasks that reports the progress of agents.
 
     Every agent is reported at the start, so that a listener knows the total.
     """
-    numbers: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for number, group in enumerate(owners):
-        numbers[group.environment_label, group.label].append(number)
-    begun, done = Counter(), Counter()
+    agents = [(group.environment_label, group.label) for group, _ in owned]
+    begun, done = Counter(), Counter()  # episodes of each task
 
-    def report_agent(environment: str, label: str) -> None:
-        own = numbers[environment, label]
-        runs = [tasks[number].num_runs for number in own]
-        played, read = (np.dot([count[number] for number in own], runs) for count in (done, begun))
-        total = tasks[own[0]].num_episodes
-        listener(Progress(environment, label, int(played // sum(runs)), total, int(read // sum(runs))))
+    def report_agent(agent: tuple[str, str]) -> None:
+        own = [number for number, owner in enumerate(agents) if owner == agent]
+        runs = [owned[number][1].num_runs for number in own]
+        played, read = (
+            np.dot([count[number] for number in own], runs) // sum(runs) for count in (done, begun)
+        )
+        listener(Progress(*agent, int(played), owned[own[0]][1].num_episodes, int(read)))
 
     def report(number: int, episodes: int, total: int) -> None:
         begun.setdefault(number, episodes)
         done[number] = episodes
-        report_agent(owners[number].environment_label, owners[number].label)
+        report_agent(agents[number])
 
-    for agent in numbers:
-        report_agent(*agent)
+    for agent in dict.fromkeys(agents):
+        report_agent(agent)
     return report

@@ -1,7 +1,6 @@
 """Save the outcomes of a study: tidy results, a figure, and a manifest that seals them."""
 
 import contextlib
-import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +16,7 @@ from driftwise.base import files
 from driftwise.environments import Environment
 from driftwise.experiments import results_folder
 from driftwise.experiments.folder_growth import read_stages
-from driftwise.experiments.outcomes import AgentOutcome, GroupTasks
+from driftwise.experiments.outcomes import AgentOutcome, OwnedTasks
 from driftwise.experiments.result_tables import parquet_bytes, results_table
 from driftwise.experiments.results_folder import CLAIM, MANIFEST, RESULTS
 from driftwise.experiments.study import FolderStage, Study
@@ -52,10 +51,10 @@ def has_checkpoints(folder: Path) -> bool:
     return any((folder / _CHECKPOINTS).glob("*.npz"))
 
 
-def drop_shorter_checkpoints(checkpoints: Path, study: Study, tasks: GroupTasks) -> None:
+def drop_shorter_checkpoints(checkpoints: Path, tasks: OwnedTasks) -> None:
     """Remove the checkpoints from which longer runs continued."""
-    for group, own in zip(study.work, tasks, strict=True):
-        for task, length in itertools.product(own, group.shorter):
+    for group, task in tasks:
+        for length in group.shorter:
             if length < task.num_episodes:
                 before = replace(task, num_episodes=length)
                 (checkpoints / checkpoint_name(before)).unlink(missing_ok=True)

@@ -59,13 +59,6 @@ def find_devices(device: str | None) -> tuple[Any, ...]:
         raise ArgumentError("device", f"be of a kind that JAX finds here ({seen})", chosen) from None
 
 
-def find_host(device: Any) -> Any:
-    """Return the CPU beside a device, or the device itself where JAX has no other."""
-    with contextlib.suppress(RuntimeError):  # JAX is configured for accelerators alone
-        return device if device.platform == "cpu" else jax.local_devices(backend="cpu")[0]
-    return device
-
-
 def has_tf32(device: Any) -> bool:
     """Return whether the device is an NVIDIA GPU with TF32: Ampere or later."""
     with contextlib.suppress(AttributeError, ValueError):  # AMD's have names in the place of numbers

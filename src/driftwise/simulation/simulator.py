@@ -4,6 +4,7 @@ Episodes are played in chunks, which bounds memory, and a chunk in parts of abou
 progress is reported and a simulation can be stopped and continued elsewhere.
 """
 
+import contextlib
 import functools
 import json
 import math
@@ -83,7 +84,10 @@ class Simulation:
 
     @functools.cached_property
     def _host(self) -> Any:
-        return devices.find_host(self._device)
+        """The CPU beside the device, or the device itself where JAX has no other."""
+        with contextlib.suppress(RuntimeError):  # JAX is configured for accelerators alone
+            return self._device if self._device.platform == "cpu" else jax.local_devices(backend="cpu")[0]
+        return self._device
 
     def _begin(self, done: int = 0) -> None:
         """Put the environment and the agents' first states on the device, unless they are there.

@@ -8,7 +8,7 @@ import numpy as np
 from driftwise.algorithms.algorithm import register
 from driftwise.algorithms.bandits.bandit_agent import require_bandit
 from driftwise.base.agent import Agent, Wrapper
-from driftwise.base.arrays import expand_like, map_states, map_tree, namespace, order_after, where_tree
+from driftwise.base.arrays import expand_like, map_stacked, map_tree, namespace, order_after, where_tree
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.random import draw_uniform, fold
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
@@ -124,7 +124,7 @@ class DetectAndRestart(Wrapper):
 
         base, start, since = learnt(state.base), self.base.init(features), state.since
         if since is not None:
-            since = map_states(learnt, since, self.test.num_windows, episode.rewards)
+            since = map_stacked(lambda _, base: learnt(base), None, since, episode.rewards)
             shortest = xp.argmax(finding.windows)
             over = alarm | (finding.ended & counts)
             fresh = map_tree(self._in_every_window, start)

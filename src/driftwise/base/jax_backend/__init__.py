@@ -39,7 +39,6 @@ BACKENDS["jax.numpy"] = Backend(
     identity=lambda size, dtype: jnp.eye(size, dtype=dtype),
     while_loop=jax.lax.while_loop,
     map_stacked=lambda function, stacked, states: jax.vmap(function)(stacked, states),
-    map_states=lambda function, states, num: jax.vmap(function)(states),
 )
 
 _registered: set[type] = set()
