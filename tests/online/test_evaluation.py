@@ -90,9 +90,7 @@ def test_an_agent_that_wrote_the_log_has_weights_of_one_and_its_mean_reward(tmp_
     assert none.low < 0 < none.high
     assert found["later"].learnt == 150
     assert found["later"].final.effective < 149  # it goes on from what it has learnt
-    with pytest.raises(
-        ValueError, match="policy small: it must have the 3 features of the log's actions, got 2"
-    ):
+    with pytest.raises(ValueError, match=r"policy small: it must have the 3 features of the log's .*, got 2"):
         replay(log, {"small": Bandit("uniform", dim=2)})
 
 
@@ -143,15 +141,6 @@ def test_clipped_weights_are_told_and_intervals_stay_around_the_others(log: Tabl
     one, other = clipped.value["running"], free.value["running"]
     assert one.low <= other.value <= one.high
     assert one.high - one.low > other.high - other.low
-
-
-def test_a_smaller_largest_weight_accepts_more_rows(tmp_path: Path) -> None:
-    columns = {name: list(values) for name, values in drawn(400).items()}
-    columns["chance"][7] = 1e-6
-    log = TableLog(write_csv(tmp_path / "log.csv", columns), **COLUMNS)
-    few, many = (replay(log, {"uniform": {}}, Options(clip=clip)).policies["uniform"] for clip in (None, 5.0))
-    assert few.final.accepted <= 1
-    assert many.final.accepted == pytest.approx(400 / 5, rel=0.3)
 
 
 def test_the_model_inside_intervals_needs_the_probabilities_of_all_actions(log: TableLog) -> None:
@@ -245,9 +234,7 @@ def test_a_log_without_propensities_that_was_not_random_is_refused_or_marked(on:
     chance = 0.3 + 0.4 * (columns["x"] > 0) if on == "x" else 0.3 + 0.4 * (np.arange(600) > 300)
     arms = np.where(rng.random(600) < chance, "a", "b")
     log = TableLog(write_csv(tmp_path / "log.csv", columns | {"arm": arms}), **UNKNOWN)
-    with pytest.raises(
-        ValueError, match=f"propensities .* since they were not drawn at random: they depend on {on}"
-    ):
+    with pytest.raises(ValueError, match=f"propensities .* not drawn at random: they depend on {on}"):
         replay(log, {"uniform": {}})
     found = replay(log, {"uniform": {}}, Options(assume_random=True))
     assert found.biased
@@ -287,11 +274,7 @@ def test_evidence_against_randomness_is_at_most_one_on_average() -> None:
         ({"logged": {}}, {}, "policies must have names other than 'logged'"),
         ({"mine": {}}, {}, "policy mine: algorithm must be one of"),
         ({"lin_uc": {}}, {}, "did you mean 'lin_ucb'"),
-        (
-            {"mine": {"algorithm": "lin_ucb", "beta": 1}},
-            {},
-            "policy mine: beta is no key of lin_ucb.*, expected",
-        ),
+        ({"mine": {"algorithm": "lin_ucb", "beta": 1}}, {}, "policy mine: beta is no key of .*, expected"),
         ({"lin_ucb": {"radus": 1}}, {}, r"\(did you mean 'radius'\?\), expected one of "),
         ({"lin_ucb": {"radius": -1.0}}, {}, "radius must be a number of at least 0, got -1"),
         ({"d_lin_ucb": {}}, {}, "rate is missing: d_lin_ucb needs it"),

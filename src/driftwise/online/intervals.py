@@ -55,7 +55,7 @@ def possibly_best(scores: np.ndarray) -> np.ndarray:
     """
     level = 2 * _TAIL / max(scores.shape[1] - 1, 1)
     values, errors = zip(*(_mean_and_error(other[:, None] - scores) for other in scores.T), strict=True)
-    return ~(np.array(values) > quantile(level) * np.array(errors)).any(axis=0)
+    return ~np.logical_or.reduce(np.array(values) > quantile(level) * np.array(errors))
 
 
 def gain_of_the_best(scores: np.ndarray, reference: np.ndarray) -> Interval:

@@ -36,6 +36,12 @@ class Step(NamedTuple):
     next_state: Any
 
 
+def _stack_steps(steps: Sequence[Step]) -> tuple[np.ndarray, ...]:
+    """Return states, actions, rewards and next states as arrays."""
+    states, actions, rewards, next_states = map(np.array, zip(*steps, strict=True))
+    return states, actions.astype(np.int32), rewards, next_states
+
+
 class TableOfStates:
     """States `0 … S−1`, and one more with features 0 in which an episode that has terminated stays."""
 
@@ -63,17 +69,14 @@ class TableOfStates:
         }
         for name in known:
             require_choice("known", name, [kind.label for kind in shapes])
-        table = feature_table(self._features)
-        if self.blocks is not None:
-            table = table.with_extras(self.blocks)
+        extras = [] if self.blocks is None else [self.blocks]
         for kind in (kind for kind in shapes if kind in agent.needs):
             if kind.label not in known:
                 raise ArgumentError("known", f"have the {kind.label} that the algorithm needs", sorted(known))
-            array = require_array(kind.label, known[kind.label], shapes[kind])
-            table = table.with_extras(_with_end(kind(array)))
+            extras.append(_with_end(kind(require_array(kind.label, known[kind.label], shapes[kind]))))
         if MeanRewards in agent.needs:  # until the first episode has them
-            table = table.with_extras(MeanRewards(np.zeros((horizon, len(table.values)))))
-        return table
+            extras.append(MeanRewards(np.zeros((horizon, self.num_states * self.num_actions))))
+        return feature_table(self._features).with_extras(*extras)
 
     def check(self, name: str, state: Any) -> int:
         """Return a state as the agent knows it."""
@@ -85,10 +88,9 @@ class TableOfStates:
 
     def episode(self, plan: Any, steps: Sequence[Step]) -> tuple[Any, Episode]:
         """Return the arguments of an update: the plan, and H steps as arrays."""
-        states, actions, rewards, next_states = zip(*steps, strict=True)
-        at = np.array(states, dtype=np.int32), np.array(actions, dtype=np.int32)
-        successors = np.array(next_states, dtype=np.int32)
-        return plan, Episode(*at, self._features[at], np.array(rewards), successors)
+        states, actions, rewards, reached = _stack_steps(steps)
+        at = states.astype(np.int32), actions
+        return plan, Episode(*at, self._features[at], rewards, reached.astype(np.int32))
 
 
 class MappedStates:
@@ -118,12 +120,9 @@ class MappedStates:
         return _in_unit_ball(require_array(f"features of {name}", self.features(state), self.end.shape))
 
     def episode(self, plan: Any, steps: Sequence[Step]) -> tuple[Any, Episode]:
-        states, actions, rewards, next_states = zip(*steps, strict=True)
-        rows, taken = np.stack(states), np.array(actions, dtype=np.int32)
-        features, zeros = rows[np.arange(len(rows)), taken], np.zeros_like(taken)
-        return plan.fill_tables(rows), Episode(
-            zeros, taken, features, np.array(rewards), np.stack(next_states)
-        )
+        rows, actions, rewards, ahead = _stack_steps(steps)
+        features = rows[np.arange(len(rows)), actions]
+        return plan.fill_tables(rows), Episode(np.zeros_like(actions), actions, features, rewards, ahead)
 
 
 States = TableOfStates | MappedStates
