@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from driftwise.base.arrays import _FloatNamespace
+from driftwise.base.schema import Count, NonNegative, Positive, PositiveShare, check_keywords
 from driftwise.base.validation import require_count, require_number
 from driftwise.theory.bandit_tuning import RidgeRule, bandit_ridge
 
@@ -57,14 +58,15 @@ def descent_radius(
     return xp.sqrt(squared + (6 * step_size**2 + step_size) * information)
 
 
+@check_keywords
 def bandit_radius(
     *,
-    dim: int,
-    samples: float,
+    dim: Count,
+    samples: NonNegative,
     shares: float,
-    noise_scale: float,
-    norm_bound: float = 1.0,
-    delta: float = 0.05,
+    noise_scale: NonNegative,
+    norm_bound: NonNegative = 1.0,
+    delta: PositiveShare = 0.05,
     ridge: RidgeRule | float = "one",
 ) -> float:
     r"""$\beta = \sqrt\lambda S + \sigma\sqrt{2\log(N/\delta) + d\log(1 + n/(\lambda d))}$, as one number.
@@ -73,17 +75,10 @@ def bandit_radius(
     $N$ is into how many $\delta$ is spread: rounds for windows and weights, epochs for restarts.
     `driftwise.parts.radii.ConfidenceRadius` is the same as a part, which follows the run.
     """
-    dim, ridge = require_count("dim", dim), bandit_ridge(dim=dim, ridge=ridge)
-    samples = require_number("samples", samples, at_least=0)
+    ridge = bandit_ridge(dim=dim, ridge=ridge)
     shares = require_number("shares", shares, at_least=1)
-    delta = require_number("delta", delta, above=0, at_most=1)
-    return ellipsoid_radius(
-        counted_information(dim, samples, ridge),
-        log_failure(delta, shares, 1),
-        noise_scale=require_number("noise_scale", noise_scale, at_least=0),
-        norm_bound=require_number("norm_bound", norm_bound, at_least=0),
-        ridge=ridge,
-    )
+    information, failure = counted_information(dim, samples, ridge), log_failure(delta, shares, 1)
+    return ellipsoid_radius(information, failure, noise_scale, norm_bound, ridge)
 
 
 def means_threshold(num_samples: Any, num_splits: Any, failure: Any, xp: Any = _FloatNamespace) -> Any:
@@ -95,15 +90,16 @@ def means_threshold(num_samples: Any, num_splits: Any, failure: Any, xp: Any = _
     return math.log(math.pi**2 / 3) + xp.log(num_splits) + 2 * xp.log(num_samples) + failure
 
 
+@check_keywords
 def samples_until_found(
     shift: float,
     *,
-    before: int,
-    noise_scale: float = 0.5,
-    delta: float = 0.05,
-    miss: float = 0.05,
-    num_streams: int = 1,
-    epoch: int = 1,
+    before: Count,
+    noise_scale: Positive = 0.5,
+    delta: PositiveShare = 0.05,
+    miss: PositiveShare = 0.05,
+    num_streams: Count = 1,
+    epoch: Count = 1,
     window: int | None = None,
 ) -> int | None:
     r"""Samples after a change of a mean by which a test of means has found it, with probability $1-\delta_D$.
@@ -111,29 +107,22 @@ def samples_until_found(
     The least $m$ for which, after $\nu$ samples of before, with $n = \nu + m$,
     $$\Delta\sqrt{\frac{\nu m}{2\sigma^2n}} \ge \sqrt{\log\frac{\pi^2(n-1)n^2}{3\delta_k}} +
       \sqrt{\log\frac2{\delta_D}}, \qquad \delta_k = \frac{6\delta}{\pi^2k^2N},$$
-    or None: a change that comes too soon is never found. A test that keeps `window` samples looks at $w - 1$
-    splits at most, in place of $n - 1$, and has to find a change before it has left them. With forced plays
-    of $d$ arms of which $\alpha$ of all rounds are made, a sample of an arm comes every $d/\alpha$ rounds in
-    the mean, and changes have to be further apart than $m$ such samples.
+    or None: a change that comes too soon is never found. A test that keeps `window` samples has at most
+    $w - 1$ splits instead of $n - 1$, and must find a change while they contain it. If a share $\alpha$ of
+    all rounds are forced plays of $d$ arms, an arm has a sample every $d/\alpha$ rounds in the mean.
 
     Args:
       shift: $\Delta > 0$ of the mean.
       before: $\nu$.
       noise_scale: $\sigma > 0$.
-      delta: $\delta$, the chance of any false alarm.
-      miss: $\delta_D$, the chance that it takes longer.
-      num_streams: $N$, means that are watched.
-      epoch: $k$, one more than the alarms there were.
+      delta: $\delta$, the probability of any false alarm.
+      miss: $\delta_D$, the probability that it takes longer.
+      num_streams: $N$, means that are tested.
+      epoch: $k$, one more than the alarms so far.
       window: $w$, the samples that the test keeps; by default all.
     """
     shift = require_number("shift", shift, above=0)
-    noise_scale = require_number("noise_scale", noise_scale, above=0)
-    before, streams = require_count("before", before), require_count("num_streams", num_streams)
-    epoch = require_count("epoch", epoch)
-    delta = require_number("delta", delta, above=0, at_most=1)
-    miss = require_number("miss", miss, above=0, at_most=1)
-    failure = math.log(math.pi**2 * epoch**2 * streams / (6 * delta))
-
+    failure = math.log(math.pi**2 * epoch**2 * num_streams / (6 * delta))
     most = _MAX_SAMPLES if window is None else require_count("window", window, at_least=2) - 1
 
     def is_enough(after: int) -> bool:

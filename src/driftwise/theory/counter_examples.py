@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.base.validation import require_array, require_count, require_number
+from driftwise.base.schema import Count, Positive, PositiveShare, Seed, check_keywords
+from driftwise.base.validation import require_array, require_number
 from driftwise.theory.confidence import log_failure
 
 
@@ -48,11 +49,11 @@ def part_of_a_gram(*, unit_ball: bool = True, ridge: float = 1.0) -> Witness:
     return Witness(matrix, np.array([1.0, 5.0]))
 
 
-def gram_share(actions: np.ndarray, among: object, *, ridge: float) -> np.ndarray:
+@check_keywords
+def gram_share(actions: np.ndarray, among: object, *, ridge: Positive) -> np.ndarray:
     r"""$V^{-1}X$ with $V=\sum_\tau A_\tau A_\tau^\top+\lambda I$ and $X$ the same sum over those `among`."""
     actions = require_array("actions", actions, (None, None))
     chosen = actions[np.asarray(among, dtype=bool)]
-    ridge = require_number("ridge", ridge, above=0)
     return np.linalg.solve(actions.T @ actions + ridge * np.eye(actions.shape[1]), chosen.T @ chosen)
 
 
@@ -78,30 +79,26 @@ class Crossings(NamedTuple):
         return np.maximum.accumulate(self.ratios > 1, axis=1).mean(axis=0)
 
 
+@check_keywords
 def crossings(
     *,
-    num_rounds: int,
-    num_runs: int,
-    rate: float = 0.9,
-    delta: float = 0.05,
-    ridge: float = 1.0,
-    shares: int = 1,
-    seed: int = 0,
+    num_rounds: Count,
+    num_runs: Count,
+    rate: PositiveShare = 0.9,
+    delta: PositiveShare = 0.05,
+    ridge: Positive = 1.0,
+    shares: Seed = 1,
+    seed: Seed = 0,
 ) -> Crossings:
     r"""$|S_t|/\sqrt{\tilde V_t}$ against $\sqrt{2\log(1/\delta')+\log(\tilde V_t/\lambda)}$, $x\equiv1$.
 
     In one dimension; $S_t=\sum_{\tau\le t}\eta^{t-\tau}\varepsilon_\tau$ with standard Gaussian noise and
-    $\tilde V_t=\sum_{\tau\le t}\eta^{2(t-\tau)}+\lambda$. $S_t$ forgets, so that every $1/(1-\eta)$ rounds
-    it is drawn anew and crosses a fixed radius sooner or later with certainty: the inequality of Russac,
-    Vernade & Cappé (2019) is stated for all rounds at once, and holds for each fixed one (Y.-S. Wu, 2026).
-    With one of the `shares` $\delta' = \delta$, as published; see `driftwise.theory.confidence.log_failure`.
+    $\tilde V_t=\sum_{\tau\le t}\eta^{2(t-\tau)}+\lambda$. $S_t$ is nearly independent after $1/(1-\eta)$
+    rounds, so that it almost surely crosses a fixed radius: the inequality of Russac, Vernade & Cappé (2019)
+    holds for each fixed round, not for all at once (Y.-S. Wu, 2026). With `shares=1` $\delta' = \delta$, as
+    published; see `driftwise.theory.confidence.log_failure`.
     """
-    num_rounds, num_runs = require_count("num_rounds", num_rounds), require_count("num_runs", num_runs)
-    rate = require_number("rate", rate, above=0, at_most=1)
-    delta = require_number("delta", delta, above=0, at_most=1)
-    ridge = require_number("ridge", ridge, above=0)
-    shares = require_count("shares", shares, at_least=0)
-    noise = np.random.default_rng(require_count("seed", seed, at_least=0)).normal(size=(num_runs, num_rounds))
+    noise = np.random.default_rng(seed).normal(size=(num_runs, num_rounds))
     total, squares = np.zeros(num_runs), 0.0
     ratios, radius = np.empty((num_runs, num_rounds)), np.empty(num_rounds)
     for t in range(num_rounds):
@@ -159,8 +156,9 @@ class SignedMeasures(NamedTuple):
         return self.truth - self.ridge_term + radius * self.width
 
 
+@check_keywords
 def signed_measures(
-    *, size: float = 1e-4, num_samples: int = 10**6, horizon: int = 3, ridge: float = 1.0
+    *, size: float = 1e-4, num_samples: Count = 10**6, horizon: Count = 3, ridge: Positive = 1.0
 ) -> SignedMeasures:
     r"""Measures with $\|\mu(S)\| = \sqrt d$ whose ridge term is hundreds of times what that allows.
 
@@ -170,8 +168,6 @@ def signed_measures(
     $H/\epsilon$, along a direction that $\|\phi\|_{\Lambda^{-1}}$ hardly sees.
     """
     size = require_number("size", size, above=0, at_most=math.sqrt(0.5))
-    num_samples, horizon = require_count("num_samples", num_samples), require_count("horizon", horizon)
-    ridge = require_number("ridge", ridge, above=0)
     root, leaning = math.sqrt(0.5), 0.45 / size
     features = np.array([[[root, size]], [[root, -size]]])
     measures = np.array([[root, root], [leaning, -leaning]])

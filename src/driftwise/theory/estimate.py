@@ -1,35 +1,33 @@
 r"""How much an environment drifts, from logged rounds: the path of its parameter, and its variation.
 
-The log is cut into windows, least squares in each gives a path $\hat\theta_j$ with standard errors. Its plain
-variation $\sum_j\|\hat\theta_{j+1}-\hat\theta_j\|$ (`plug_in`) is mostly noise: it grows with the number of
-windows where nothing moves at all. So windows are first joined to the pieces that the data can tell apart,
+Least squares in windows of the log give a path $\hat\theta_j$ whose plain variation (`plug_in`) is mostly
+noise. Therefore windows are joined to pieces,
 
 $$\min_{\text{pieces}}\ \sum_{\text{pieces}} \mathrm{RSS}/\hat\sigma^2 + q\cdot(\text{number of pieces}),$$
 
 exactly, by dynamic programming (optimal partitioning, Jackson et al. 2005), with $q$ the $1-\alpha/m$
-quantile of $\chi^2$: what an extra piece is worth by chance, in one of $m$ places. Of each squared step
-between pieces the expected square of its noise is taken off. What is estimated is therefore the variation of
-a path in pieces: all of that of jumps, and of a path that moves all the time less than the whole.
+quantile of $\chi^2$: what an extra piece is worth by chance, in one of $m$ places. The expected square of
+the noise is subtracted from each squared step between pieces. The estimate contains all variation of jumps,
+and less than all of a path that moves continuously.
 
-The interval is about more. Its lower end is that of jumps between pieces, which no path with these means
-falls short of. Its upper end is the largest of what the data does not exclude: a path that runs straight
-within each piece and turns round between windows, and a random walk, which moves in every round, to and fro.
-Whether pieces fit, and whether a walk is excluded, is tested and said.
+The lower end of the interval is that of jumps between pieces. Its upper end is the largest of a path that is
+linear within pieces and turns between windows, and of a random walk, unless the data excludes one.
 
-All this takes noise to be normal, with one covariance throughout. That of successors is not: it depends on
-the state and the action. So for transitions it is approximate, the more so the rarer some successors are: in
-a small MDP where some have a probability of 1 %, a step that stands still was cut in one log of ten.
+Noise is taken to be normal, with one covariance. That of successors depends on the state and the action, so
+that results for transitions are approximate, the more so the rarer some successors are: in a small MDP where
+some have a probability of 1 %, a jump was estimated in one of ten logs of a step without drift.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypedDict, Unpack
 
 import numpy as np
 
 from driftwise.base.extras import require_extra
+from driftwise.base.schema import add_defaults
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 from driftwise.theory import partition
 from driftwise.theory.random_walk import Walk, random_walk
@@ -46,10 +44,10 @@ _NUM_NOISE_DRAWS = 64  # for the expected squared norm of the noise
 class VariationEstimate:
     """The variation between the first and the last round of a log, and the path behind it.
 
-    `low` is the lower end where the path jumps from piece to piece, zero if no drift explains the data as
-    well; `high_of_lines` the upper end where it runs straight within pieces instead; `high` that of a random
-    walk too, unless the data excludes one, and may be ten times `high_of_lines`. All at `level`. What moves
-    to and fro within a window, and more regularly than a random walk, is not seen, and in none of them.
+    `low` is the lower end for jumps between pieces, zero if the data is compatible with no drift;
+    `high_of_lines` the upper end for lines within pieces; `high` includes a random walk unless the data
+    excludes one, and may be ten times as large. All are at `level`. A movement that returns within a window,
+    more regularly than a random walk, is in none of them.
     """
 
     starts: np.ndarray  # [m] first round of each window
@@ -92,18 +90,16 @@ class VariationEstimate:
         return self.p_pieces > 1 - self.level
 
     def __str__(self) -> str:
-        num = len(self.changes) + 1
-        said = f"variation {self.variation:.3g} in {num} piece{'s' * (num != 1)}"
+        num, ends = len(self.changes) + 1, f"[{self.low:.3g}, {self.high_of_lines:.3g}] at {self.level:.0%}"
+        text = f"variation {self.variation:.3g} in {num} piece{'s' * (num != 1)}"
         if not self.drifts:
-            said = f"compatible with no drift (p = {self.p_value:.2g})"
+            text = f"compatible with no drift (p = {self.p_value:.2g})"
         elif not self.fits:
-            said += f", which do not fit (p = {self.p_pieces:.1g}): it moves within them, and further"
-        said += (
-            f"; [{self.low:.3g}, {self.high_of_lines:.3g}] at {self.level:.0%} if it jumps or moves steadily"
-        )
+            text += f", which do not fit (p = {self.p_pieces:.1g}): it moves within them, and further"
+        text += f"; {ends} if it jumps or moves steadily"
         if not self.walk.excluded:
-            said += f", up to {self.high:.3g} if it is a random walk, which the data does not exclude"
-        return said
+            text += f", up to {self.high:.3g} if it is a random walk, which the data does not exclude"
+        return text
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,17 +128,9 @@ class MdpVariationEstimate:
         """`Δ = Δ_r + Δ_P`."""
         return self.reward_budget + self.transition_budget
 
-    @property
-    def low(self) -> float:
-        return sum(estimate.low for estimate in self.steps)
-
-    @property
-    def high_of_lines(self) -> float:
-        return sum(estimate.high_of_lines for estimate in self.steps)
-
-    @property
-    def high(self) -> float:
-        return sum(estimate.high for estimate in self.steps)
+    low = property(lambda self: sum(estimate.low for estimate in self.steps))
+    high_of_lines = property(lambda self: sum(estimate.high_of_lines for estimate in self.steps))
+    high = property(lambda self: sum(estimate.high for estimate in self.steps))
 
     @property
     def drifts(self) -> bool:
@@ -151,37 +139,34 @@ class MdpVariationEstimate:
         return least * len(self.steps) <= 1 - self.steps[0].level
 
 
-def estimate_variation(
-    features: Any,
-    rewards: Any,
-    *,
-    window: int | None = None,
-    level: float = 0.95,
-    num_resamples: int = 400,
-    seed: int = 0,
-) -> VariationEstimate:
-    r"""$\sum_t\|\theta_t-\theta_{t+1}\|_2$ of a linear bandit, from the features `[T, d]` that were played.
+class IntervalOptions(TypedDict, total=False):
+    """How windows are cut, and how intervals are computed.
 
     Args:
-      rewards: `[T]`, of mean $x_t^\top\theta_t$ with independent noise of one scale.
       window: rounds of a window, in which all directions must have been played; unless given, ten for each
         dimension, more where that makes over forty windows.
     """
+
+    window: Annotated[int | None, None]
+    level: Annotated[float, 0.95]
+    num_resamples: Annotated[int, 400]
+    seed: Annotated[int, 0]
+
+
+def estimate_variation(features: Any, rewards: Any, **options: Unpack[IntervalOptions]) -> VariationEstimate:
+    r"""$\sum_t\|\theta_t-\theta_{t+1}\|_2$ of a linear bandit, from the features `[T, d]` that were played.
+
+    `rewards` `[T]` have the mean $x_t^\top\theta_t$ and independent noise of one scale. The options are those
+    of `IntervalOptions`.
+    """
     features = require_array("features", features, (None, None))
     rewards = require_array("rewards", rewards, (len(features),))
-    return _estimate(features, rewards[:, None], partition.euclidean, window, level, num_resamples, seed)
+    settings = add_defaults(IntervalOptions, options)
+    return _estimate(features, rewards[:, None], partition.euclidean, **settings)
 
 
 def estimate_mdp_variation(
-    features: Any,
-    rewards: Any,
-    next_states: Any,
-    *,
-    num_states: int,
-    window: int | None = None,
-    level: float = 0.95,
-    num_resamples: int = 400,
-    seed: int = 0,
+    features: Any, rewards: Any, next_states: Any, *, num_states: int, **options: Unpack[IntervalOptions]
 ) -> MdpVariationEstimate:
     r"""$\Delta_r$ and $\Delta_P$ of a linear MDP, from features `[T, H, d]`, rewards and successors `[T, H]`.
 
@@ -198,20 +183,20 @@ def estimate_mdp_variation(
     if strange.size:
         raise ArgumentError("next_states", f"be states from 0 to {num_states - 1}", strange[0].item())
     successors = np.eye(num_states)[states]  # [T, H, S]
-    settings = window, level, num_resamples, seed
-
-    def estimates(targets: np.ndarray, norm: partition.Norm) -> tuple[VariationEstimate, ...]:
-        steps = range(features.shape[1])
-        return tuple(_estimate(features[:, h], targets[:, h], norm, *settings) for h in steps)
-
-    by_reward = estimates(rewards[..., None], partition.euclidean)
-    return MdpVariationEstimate(by_reward, estimates(successors, partition.total_variation))
+    settings = add_defaults(IntervalOptions, options)
+    kinds = (rewards[..., None], partition.euclidean), (successors, partition.total_variation)
+    by_kind = (
+        tuple(_estimate(features[:, h], targets[:, h], norm, **settings) for h in range(features.shape[1]))
+        for targets, norm in kinds
+    )
+    return MdpVariationEstimate(*by_kind)
 
 
 def _estimate(
     features: np.ndarray,
     targets: np.ndarray,
     norm: partition.Norm,
+    *,
     window: int | None,
     level: float,
     num_resamples: int,
@@ -237,9 +222,9 @@ def _estimate(
     partitions = partition.find_pieces(windows, logs, price)
     pairs = zip(logs, partitions, strict=True)
     jumps = [partition.jump_variation(windows, *pair, norm, examples) for pair in pairs]
-    lines = partition.fit_lines(windows, windows.cross, starts, norm).path
+    lines, _ = partition.fit_lines(windows, windows.cross, starts, norm)
     lines = partition.resample(windows, lines, rng, num_resamples)
-    reaches = partition.fit_lines(windows, lines, starts, norm).variation
+    _, reaches = partition.fit_lines(windows, lines, starts, norm)
     variation = partition.jump_variation(windows, windows.cross, starts, norm, examples)
     return VariationEstimate(
         starts=window * np.arange(num),

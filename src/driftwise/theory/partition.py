@@ -44,10 +44,9 @@ class Windows(NamedTuple):
     num_residuals: int  # behind Σ: samples less parameters
     edges: np.ndarray  # [m + 1] first samples, and the number of all
 
-    @property
-    def whitener(self) -> np.ndarray:
-        """`Σ^{-1/2}`."""
-        return np.linalg.inv(self.root)
+    def whiten(self, matrix: np.ndarray) -> np.ndarray:
+        """Return `M Σ^{-1/2}`."""
+        return matrix @ np.linalg.inv(self.root)
 
 
 def split_windows(features: np.ndarray, targets: np.ndarray, window: int) -> Windows:
@@ -72,17 +71,8 @@ def split_windows(features: np.ndarray, targets: np.ndarray, window: int) -> Win
 
 def explained_sums(windows: Windows, cross: np.ndarray) -> np.ndarray:
     r"""$\mathrm{tr}(\Sigma^{-1}B^\top A^{-1}B)$ of each window: `[..., m, d, p]` to `[..., m]`."""
-    white = cross @ windows.whitener
+    white = windows.whiten(cross)
     return (white * np.linalg.solve(windows.gram, white)).sum((-2, -1))
-
-
-def misfit(windows: Windows, path: np.ndarray) -> float:
-    r"""Distance of the path `[m, d, p]` from least squares in each window, in units of noise.
-
-    It has a $\chi^2$ distribution for the true path.
-    """
-    white = (np.linalg.solve(windows.gram, windows.cross) - path) @ windows.whitener
-    return float((white * (windows.gram @ white)).sum())
 
 
 def resample(windows: Windows, path: np.ndarray, rng: np.random.Generator, num: int) -> np.ndarray:
@@ -124,7 +114,9 @@ def pieces_p_value(windows: Windows, starts: np.ndarray) -> float:
     if freedom == 0:
         return 1.0
     path = fit_pieces(windows, windows.cross, starts)[0][np.cumsum(starts) - 1]
-    return float(fdtrc(freedom, windows.num_residuals * windows.rank, misfit(windows, path) / freedom))
+    white = windows.whiten(np.linalg.solve(windows.gram, windows.cross) - path)
+    misfit = float((white * (windows.gram @ white)).sum())  # of a χ² distribution for the true path
+    return float(fdtrc(freedom, windows.num_residuals * windows.rank, misfit / freedom))
 
 
 def fit_pieces(windows: Windows, cross: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -145,19 +137,15 @@ def jump_variation(
     return float(np.sqrt(np.maximum(squares - noise, 0.0)).sum())
 
 
-class Lines(NamedTuple):
-    """A path that is linear in each piece, and constant in pieces of fewer than three windows."""
+def fit_lines(
+    windows: Windows, cross: np.ndarray, starts: np.ndarray, norm: Norm
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Fit lines to the pieces of logs `[..., m, d, p]`; pieces of fewer than three windows are constant.
 
-    path: np.ndarray  # [..., m, d, p] at the centres of windows
-    variation: np.ndarray  # [...]
-
-
-def fit_lines(windows: Windows, cross: np.ndarray, starts: np.ndarray, norm: Norm) -> Lines:
-    r"""Fit lines to the pieces of logs `[..., m, d, p]`, and return them with their variation.
-
-    The variation is that of the lines within pieces and of the jumps between them; for a constant piece also
-    a third of its second difference $\|\theta_{k+1}-2\theta_k+\theta_{k-1}\|$, the most by which a parabola
-    exceeds the window means at its turning point.
+    Return the path `[..., m, d, p]` at the centres of windows, and its variation `[...]`: that of the lines
+    and of the jumps between them; for a constant piece also a third of its second difference
+    $\|\theta_{k+1}-2\theta_k+\theta_{k-1}\|$, the most by which a parabola exceeds the window means at its
+    turning point.
     """
     centres, edges = (windows.edges[1:] + windows.edges[:-1]) / 2, windows.edges
     borders = np.append(np.flatnonzero(starts), len(starts))
@@ -176,7 +164,7 @@ def fit_lines(windows: Windows, cross: np.ndarray, starts: np.ndarray, norm: Nor
             moves.append(middle + reach[0] * slope - end)
         end = middle + reach[1] * slope
         moves.append((reach[1] - reach[0]) * slope)
-    return Lines(path, norm(np.stack(moves)).sum(axis=0))
+    return path, norm(np.stack(moves)).sum(axis=0)
 
 
 def _line(gram: np.ndarray, cross: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

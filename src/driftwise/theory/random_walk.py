@@ -1,13 +1,11 @@
 r"""Random walks fitted to windows of a log: an upper limit of their variation, and a test that excludes them.
 
-Windows then estimate $\bar\theta_j+\varepsilon_j$, with $\varepsilon_j$ the error of least squares and
+Windows estimate $\bar\theta_j+\varepsilon_j$, with $\varepsilon_j$ the error of least squares and
 $\bar\theta_j$ the mean over the window of a path with independent steps
-$\theta_{t+1}-\theta_t\sim N(0, s^2)$, in the units of the noise and equal in all directions. In a walk every
-round moves: of the same stretch its variation is larger than that of a jump or a line by the square root of
-the rounds, and what noise hides of it may be much. It is excluded where the path is as no walk of any $s$ is:
-
-- smooth: an integrated walk is more likely than a walk by more than that is so in 199 drawn walks;
-- in jumps: what is new in each window is heavier-tailed than in all of them.
+$\theta_{t+1}-\theta_t\sim N(0, s^2)$, in the units of the noise and equal in all directions. A walk moves in
+every round, so that noise may hide much of its variation. It is excluded if, compared with 199 simulated
+walks, the path is too smooth (the likelihood ratio of an integrated walk is larger than theirs) or jumps (its
+innovations have heavier tails).
 """
 
 from __future__ import annotations
@@ -92,7 +90,8 @@ def random_walk(windows: Windows, norm: Norm, rng: np.random.Generator, level: f
     smoothness = _smoothness(noise, walk, integrated, (steps, bends), logs, top)
     step = norm(rng.normal(size=(_NUM_STEPS, dim, width)) @ windows.root).mean()
     variation = (windows.edges[-1] - 1) * math.sqrt(most) * step
-    return Walk(float(variation), min(_share(tails), _share(smoothness)))
+    p_values = [float(np.mean(values >= values[0])) for values in (tails, smoothness)]
+    return Walk(float(variation), min(p_values))
 
 
 def _covariances(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -122,8 +121,3 @@ def _smoothness(
     ratio = np.diag(rough.signal).mean() / np.diag(smooth.signal).mean()
     integrated_most = smooth.likelihood(bent, 10 * top * ratio * _SCALES).max(axis=0)
     return integrated_most - rough.likelihood(bent, top * _SCALES).max(axis=0)
-
-
-def _share(values: np.ndarray) -> float:
-    """Return the share of values that are at least the first."""
-    return float(np.mean(values >= values[0]))

@@ -24,4 +24,4 @@ __all__ += ["stated_bound", "trivial", "whole_episodes"]
 def stated_bound(algorithm: str) -> Bound | None:
     """Return the first valid bound of an algorithm without further assumptions, if there is one."""
     candidates = (bound for bound in BOUNDS.values() if bound.algorithm == algorithm)
-    return next((bound for bound in candidates if not bound.assumes and bound.status != "withdrawn"), None)
+    return next((bound for bound in candidates if bound.is_unconditional), None)

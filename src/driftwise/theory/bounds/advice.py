@@ -30,13 +30,11 @@ def advise(setting: Setting, problem: ProblemClass) -> Advice:
     require_possible_variation("variation", setting, problem)
     if problem == "linear MDP" and setting.ridge is not None:
         raise ArgumentError("ridge", "be None for a linear MDP, whose tunings have their own", setting.ridge)
-    proven = [
-        bound
+    evaluations = [
+        bound.evaluate(setting)
         for bound in BOUNDS.values()
-        if bound.problem == problem and bound.side == "upper" and not bound.rate_only
-        if not bound.assumes and bound.status != "withdrawn"
+        if bound.problem == problem and bound.is_unconditional and not bound.rate_only
     ]
-    evaluations = [bound.evaluate(setting) for bound in proven]
     smallest = min(evaluations, key=lambda value: (value.total, value.bound.status != "proven"))
     regime = drift_regime(memory=smallest.memory, dim=setting.dim, num_episodes=setting.num_episodes)
     recommended = STATIONARY[problem].evaluate(setting) if regime == "still" else smallest
@@ -48,9 +46,8 @@ def require_possible_variation(name: str, setting: Setting, problem: ProblemClas
     """Reject more variation than is possible in the run."""
     most, num = largest_variation(setting, problem), setting.num_episodes
     if setting.variation > most:
-        possible = f"a number in [0, {most:g}], the most that is possible in {num} episodes"
-        expected = possible if num > 1 else "0 in a single episode"
-        raise ArgumentError(name, f"be {expected}", setting.variation)
+        possible = f"be a number in [0, {most:g}], the most that is possible in {num} episodes"
+        raise ArgumentError(name, possible if num > 1 else "be 0 in a single episode", setting.variation)
 
 
 def largest_variation(setting: Setting, problem: ProblemClass) -> float:
@@ -63,8 +60,8 @@ def largest_variation(setting: Setting, problem: ProblemClass) -> float:
 def describe_forgetting(evaluation: BoundValue) -> str:
     """Return the forgetting of the tuned recipe as text, for example `η = 0.995` or `W = 200`."""
     symbols = {"rate": "η", "length": "W", "period": "E"}
-    listed = [f"{symbols[name]} = {value:.6g}" for name, value in evaluation.parameters.items()]
-    return listed[0] if listed else "no forgetting"
+    listed = (f"{symbols[name]} = {value:.6g}" for name, value in evaluation.parameters.items())
+    return next(listed, "no forgetting")
 
 
 def _choice(regime: Regime, chosen: BoundValue) -> tuple[str, ...]:

@@ -194,17 +194,28 @@ class Bound:
         words = ["stationary" * (not self.exponents.variation), "ours" * (self.status == "ours")]
         return ", ".join(filter(None, (str(self.exponents), self.assumes, *words, self.caveat)))
 
+    @property
+    def is_unconditional(self) -> bool:
+        """Whether it is a valid upper bound without further assumptions."""
+        return self.side == "upper" and not self.assumes and self.status != "withdrawn"
+
     def applies_to(self, setting: Setting) -> bool:
         """Return whether the bound applies: an upper rate without Δ only applies to stationary runs."""
         stationary = self.rate_only and self.side == "upper" and not self.exponents.variation
         return not (stationary and setting.variation > 0)
 
+    def with_ridge(self, setting: Setting) -> Setting:
+        """Return the setting with the ridge of the bound's tuning, unless it has one."""
+        if isinstance(setting.ridge, float):
+            return setting
+        rule = self.ridge if setting.ridge is None else setting.ridge
+        return replace(setting, ridge=bandit_ridge(dim=setting.dim, ridge=rule))
+
     def evaluate(self, setting: Setting, memory: float | None = None) -> BoundValue:
         """Evaluate all terms, at the memory of the bound's tuning unless another one is given."""
         if self.problem == "linear bandit" and setting.horizon != 1:
             raise ArgumentError("horizon", "be 1 for a linear bandit", setting.horizon)
-        rule = self.ridge if setting.ridge is None else setting.ridge
-        setting = replace(setting, ridge=bandit_ridge(dim=setting.dim, ridge=rule))
+        setting = self.with_ridge(setting)
         if memory is None:
             memory = self.memory(setting)
         elif not memory > 0:
@@ -216,12 +227,13 @@ class Bound:
 
 def make_rate(name: str, rate: str, **fields: Any) -> Bound:
     """Return a bound known up to constants and logarithms: a sum of products of powers, joined by `+`."""
-    powers = [exponents(product) for product in rate.split("+")]
-    terms = (
-        Term(str(each), str(each), lambda setting, _, each=each: setting.constant * each.rate(setting))
-        for each in powers
-    )
-    return Bound(name, terms=tuple(terms), exponents=powers[0], rate_only=True, **fields)
+    products = [exponents(powers) for powers in rate.split("+")]
+
+    def summand(powers: Exponents) -> Term:
+        return Term(str(powers), str(powers), lambda setting, _: setting.constant * powers.rate(setting))
+
+    terms = tuple(map(summand, products))
+    return Bound(name, terms=terms, exponents=products[0], rate_only=True, **fields)
 
 
 def first_useful(
@@ -238,7 +250,7 @@ def first_useful(
     `first_count` are missed.
     """
     require_choice("growth", growth, ("fixed", "proportional"))
-    limit = require_count("limit", limit)
+    limit, setting = require_count("limit", limit), bound.with_ridge(setting)
     variation_per_episode = setting.variation / setting.num_episodes
 
     def is_useful(num_episodes: int) -> bool:
