@@ -10,6 +10,29 @@ import pytest
 from scipy import stats
 
 import driftwise as dw
+from driftwise.analysis.statistics import (
+    all_pairs,
+    average_ranks,
+    bootstrap_interval,
+    growth_exponent,
+    holm,
+    interquartile_mean,
+    is_lowest,
+    jackknife_interval,
+    mean_interval,
+    paired_difference,
+    rank_table,
+    recovery_summary,
+    recovery_times,
+    regret_area,
+    rounded_difference,
+    sample_equality,
+    scaling_exponent,
+    sign_flip_test,
+    simultaneous_test,
+    t_test,
+    trailing_mean,
+)
 
 
 def draws(*shape: int, seed: int = 0) -> np.ndarray:
@@ -32,25 +55,22 @@ def record(regret: np.ndarray, lengths: list[int]) -> dw.Result:
 
 
 def test_interval_of_a_small_sample_by_hand() -> None:
-    mean, half_width = dw.statistics.mean_interval(np.array([1.0, 2.0, 3.0]))
+    mean, half_width = mean_interval(np.array([1.0, 2.0, 3.0]))
     assert mean == 2
     assert half_width == pytest.approx(4.30265 / np.sqrt(3), rel=1e-4)
 
 
 def test_intervals_cover_the_mean_as_often_as_they_say() -> None:
     samples = np.random.default_rng(0).normal(size=(5, 20_000))
-    mean, half_width = dw.statistics.mean_interval(samples)
+    mean, half_width = mean_interval(samples)
     assert np.mean(np.abs(mean) <= half_width) == pytest.approx(0.95, abs=0.005)
 
 
-def test_one_sample_has_a_mean_and_no_interval() -> None:
-    mean, half_width = dw.statistics.mean_interval(np.array([[1.0, 5.0]]))
+def test_one_sample_has_a_mean_and_no_interval_and_equal_ones_an_interval_of_no_width() -> None:
+    mean, half_width = mean_interval(np.array([[1.0, 5.0]]))
     assert mean.tolist() == [1, 5]
     assert np.isnan(half_width).all()
-
-
-def test_equal_samples_have_an_interval_of_no_width() -> None:
-    assert dw.statistics.mean_interval(np.full(7, 0.1))[1] == 0
+    assert mean_interval(np.full(7, 0.1))[1] == 0
 
 
 # Inter-quartile mean
@@ -59,19 +79,17 @@ def test_equal_samples_have_an_interval_of_no_width() -> None:
 @pytest.mark.parametrize("count", range(1, 14))
 def test_interquartile_mean_is_scipys_trimmed_mean(count: int) -> None:
     samples = draws(count, 3)
-    np.testing.assert_allclose(
-        dw.statistics.interquartile_mean(samples), stats.trim_mean(samples, 0.25, axis=0)
-    )
+    np.testing.assert_allclose(interquartile_mean(samples), stats.trim_mean(samples, 0.25, axis=0))
 
 
 def test_interquartile_mean_ignores_a_quarter_of_odd_runs() -> None:
-    assert dw.statistics.interquartile_mean(np.array([1e9, 2.0, 4.0, -1e9])) == 3
+    assert interquartile_mean(np.array([1e9, 2.0, 4.0, -1e9])) == 3
 
 
 def test_interquartile_mean_moves_with_shift_and_scale_and_not_with_the_order_of_runs() -> None:
     samples = draws(10, 4)
-    expected = -3 * dw.statistics.interquartile_mean(samples) + 7
-    np.testing.assert_allclose(dw.statistics.interquartile_mean(-3 * samples[::-1] + 7), expected)
+    expected = -3 * interquartile_mean(samples) + 7
+    np.testing.assert_allclose(interquartile_mean(-3 * samples[::-1] + 7), expected)
 
 
 # Bootstrap
@@ -82,7 +100,7 @@ def test_interquartile_mean_moves_with_shift_and_scale_and_not_with_the_order_of
 @pytest.mark.parametrize("statistic", [np.mean, np.median, np.std])
 def test_bootstrap_is_scipys(method: str, level: float, statistic) -> None:
     samples = draws(11, 3)
-    ours = dw.statistics.bootstrap_interval(
+    ours = bootstrap_interval(
         samples, lambda runs: statistic(runs, axis=0), level=level, method=method, num_resamples=500, seed=4
     )
     generator: dict[str, Any] = {"random_state": np.random.default_rng(4)}  # since SciPy 1.15 also `rng`
@@ -97,45 +115,43 @@ def test_bootstrap_is_scipys(method: str, level: float, statistic) -> None:
 @pytest.mark.parametrize("method", ["bca", "percentile"])
 def test_bootstrap_covers_about_as_often_as_it_says(method: str) -> None:
     samples = np.random.default_rng(1).exponential(size=(30, 2000))
-    interval = dw.statistics.bootstrap_interval(samples, mean, method=method, num_resamples=400)
+    interval = bootstrap_interval(samples, mean, method=method, num_resamples=400)
     assert np.mean((interval.low <= 1) & (interval.high >= 1)) == pytest.approx(0.93, abs=0.03)
 
 
 def test_bca_leans_towards_the_long_tail() -> None:
     samples = np.random.default_rng(2).exponential(size=(20, 500))
-    bca = dw.statistics.bootstrap_interval(samples, mean, num_resamples=500)
-    percentile = dw.statistics.bootstrap_interval(samples, mean, num_resamples=500, method="percentile")
+    bca = bootstrap_interval(samples, mean, num_resamples=500)
+    percentile = bootstrap_interval(samples, mean, num_resamples=500, method="percentile")
     assert np.mean(bca.high > percentile.high) > 0.9
 
 
 @pytest.mark.parametrize("method", ["bca", "percentile"])
 def test_bootstrap_moves_with_shift_and_scale(method: str) -> None:
     samples = draws(9, 2)
-    plain = dw.statistics.bootstrap_interval(samples, method=method)
-    moved = dw.statistics.bootstrap_interval(5 * samples - 2, method=method)
+    plain = bootstrap_interval(samples, method=method)
+    moved = bootstrap_interval(5 * samples - 2, method=method)
     np.testing.assert_allclose(np.array(moved), 5 * np.array(plain) - 2)
 
 
 def test_bootstrap_depends_on_its_seed_alone() -> None:
     samples = draws(9)
-    assert dw.statistics.bootstrap_interval(samples) == dw.statistics.bootstrap_interval(samples)
-    assert dw.statistics.bootstrap_interval(samples) != dw.statistics.bootstrap_interval(samples, seed=1)
+    assert bootstrap_interval(samples) == bootstrap_interval(samples)
+    assert bootstrap_interval(samples) != bootstrap_interval(samples, seed=1)
 
 
 @pytest.mark.parametrize("method", ["bca", "percentile"])
 def test_bootstrap_of_one_run_has_no_interval_and_of_equal_runs_no_width(method: str) -> None:
-    one = dw.statistics.bootstrap_interval(np.array([3.0]), method=method)
+    one = bootstrap_interval(np.array([3.0]), method=method)
     assert one.estimate == 3
     assert np.isnan([one.low, one.high]).all()
-    equal = dw.statistics.bootstrap_interval(np.full(6, 0.1), mean, method=method)
+    equal = bootstrap_interval(np.full(6, 0.1), mean, method=method)
     assert equal[1:] == pytest.approx((0.1, 0.1), abs=1e-15)
 
 
 def test_bootstrap_with_all_resamples_on_one_side_stays_finite() -> None:
-    interval = dw.statistics.bootstrap_interval(draws(40), lambda runs: runs.max(axis=0), num_resamples=50)
-    shifted = dw.statistics.bootstrap_interval(
-        draws(40), lambda runs: np.unique(runs).size + 0.0, num_resamples=50
-    )
+    interval = bootstrap_interval(draws(40), lambda runs: runs.max(axis=0), num_resamples=50)
+    shifted = bootstrap_interval(draws(40), lambda runs: np.unique(runs).size + 0.0, num_resamples=50)
     assert np.isfinite([*interval, *shifted]).all()
 
 
@@ -145,7 +161,7 @@ def test_bootstrap_is_undefined_where_the_statistic_is(method: str, bad: float) 
     def fragile(runs: np.ndarray) -> np.ndarray:
         return np.array([runs.mean(), runs.mean() if runs.max() == 3 else bad])
 
-    interval = dw.statistics.bootstrap_interval(np.array([1.0, 2.0, 3.0]), fragile, method=method)
+    interval = bootstrap_interval(np.array([1.0, 2.0, 3.0]), fragile, method=method)
     assert np.isfinite(interval.estimate).all()
     assert np.isfinite([interval.low[0], interval.high[0]]).all()
     assert np.isnan([interval.low[1], interval.high[1]]).all()
@@ -156,7 +172,7 @@ def test_bootstrap_is_undefined_where_the_statistic_is(method: str, bad: float) 
 
 def test_paired_difference_is_scipys_paired_t() -> None:
     first, second = draws(10, 3), draws(10, 3, seed=1)
-    found = dw.statistics.paired_difference(first, second, level=0.9)
+    found = paired_difference(first, second, level=0.9)
     expected = stats.ttest_rel(first, second)
     interval = expected.confidence_interval(0.9)
     np.testing.assert_allclose(found.mean, (first - second).mean(axis=0))
@@ -166,88 +182,82 @@ def test_paired_difference_is_scipys_paired_t() -> None:
 
 
 def test_exact_sign_flips_are_scipys_and_counted_by_hand() -> None:
-    assert dw.statistics.sign_flip_test(np.array([1.0, 2.0, 3.0])) == 2 / 8
-    assert dw.statistics.sign_flip_test(np.array([1.0, 2.0, -3.0])) == 1
-    assert dw.statistics.sign_flip_test(np.array([0.1] * 12)) == 2 / 2**12
+    assert sign_flip_test(np.array([1.0, 2.0, 3.0])) == 2 / 8
+    assert sign_flip_test(np.array([1.0, 2.0, -3.0])) == 1
+    assert sign_flip_test(np.array([0.1] * 12)) == 2 / 2**12
     differences = draws(12, seed=2) - 1
     theirs = stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=2**12, vectorized=True
     )
-    assert dw.statistics.sign_flip_test(differences) == pytest.approx(theirs.pvalue)
+    assert sign_flip_test(differences) == pytest.approx(theirs.pvalue)
 
 
 def test_points_tested_together_are_told_apart_by_luck_in_one_study_of_twenty() -> None:
     """Among points of pure luck some have p ≤ 5 % alone; of all together, in 5 % of the studies."""
     generator = np.random.default_rng(0)
     studies = generator.normal(size=(400, 8, 30)).cumsum(axis=-1)  # curves, whose points depend on each other
-    alone = np.mean([(dw.statistics.sign_flip_test(study) <= 0.05).any() for study in studies])
-    together = np.mean([(dw.statistics.simultaneous_test(study) <= 0.05).any() for study in studies])
+    alone = np.mean([(sign_flip_test(study) <= 0.05).any() for study in studies])
+    together = np.mean([(simultaneous_test(study) <= 0.05).any() for study in studies])
     assert alone > 0.1
     assert together <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)  # three standard deviations
-    assert (
-        dw.statistics.simultaneous_test(studies[0]) >= dw.statistics.sign_flip_test(studies[0]) - 1e-12
-    ).all()
-    np.testing.assert_allclose(
-        dw.statistics.simultaneous_test(studies[0][:, :1]), dw.statistics.sign_flip_test(studies[0][:, :1])
-    )
-    assert dw.statistics.simultaneous_test(np.zeros((8, 3))).tolist() == [1, 1, 1]
+    assert (simultaneous_test(studies[0]) >= sign_flip_test(studies[0]) - 1e-12).all()
+    np.testing.assert_allclose(simultaneous_test(studies[0][:, :1]), sign_flip_test(studies[0][:, :1]))
+    assert simultaneous_test(np.zeros((8, 3))).tolist() == [1, 1, 1]
 
 
 def test_a_trailing_mean_is_over_the_episodes_up_to_each_point() -> None:
     curve = np.array([[0.0, 3.0, 6.0, 0.0]])
-    np.testing.assert_allclose(dw.statistics.trailing_mean(curve, 2), [[0, 1.5, 4.5, 3]])
-    np.testing.assert_allclose(dw.statistics.trailing_mean(curve, 2, lengths=[1, 1, 2, 1]), [[0, 1.5, 5, 4]])
-    np.testing.assert_allclose(dw.statistics.trailing_mean(curve, 9)[:, -1], curve.mean())
+    np.testing.assert_allclose(trailing_mean(curve, 2), [[0, 1.5, 4.5, 3]])
+    np.testing.assert_allclose(trailing_mean(curve, 2, lengths=[1, 1, 2, 1]), [[0, 1.5, 5, 4]])
+    np.testing.assert_allclose(trailing_mean(curve, 9)[:, -1], curve.mean())
     with pytest.raises(ValueError, match="width must be"):
-        dw.statistics.trailing_mean(curve, 0)
+        trailing_mean(curve, 0)
 
 
 def test_drawn_sign_flips_are_near_the_exact_share_and_never_zero() -> None:
     differences = draws(14, seed=3) - 1.4
     signs = np.array(list(itertools.product((1, -1), repeat=14)))
     exact = np.mean(np.abs(signs @ differences) >= np.abs(differences.sum()) - 1e-12)
-    assert dw.statistics.sign_flip_test(differences) == pytest.approx(exact, abs=0.02)
-    assert dw.statistics.sign_flip_test(np.ones(60), num_resamples=99) == 1 / 100
+    assert sign_flip_test(differences) == pytest.approx(exact, abs=0.02)
+    assert sign_flip_test(np.ones(60), num_resamples=99) == 1 / 100
 
 
 @pytest.mark.parametrize("count", [8, 20])
 def test_tests_reject_true_hypotheses_as_often_as_they_say(count: int) -> None:
     differences = np.random.default_rng(4).normal(size=(count, 3000))
-    assert np.mean(dw.statistics.t_test(differences) <= 0.05) == pytest.approx(0.05, abs=0.015)
-    assert np.mean(dw.statistics.sign_flip_test(differences, num_resamples=999) <= 0.05) == pytest.approx(
-        0.05, abs=0.015
-    )
+    assert np.mean(t_test(differences) <= 0.05) == pytest.approx(0.05, abs=0.015)
+    assert np.mean(sign_flip_test(differences, num_resamples=999) <= 0.05) == pytest.approx(0.05, abs=0.015)
 
 
 def test_paired_difference_ignores_what_both_agents_share() -> None:
     first, second, luck = draws(9), draws(9, seed=1), 100 * draws(9, seed=2)
-    plain = dw.statistics.paired_difference(first, second)
-    np.testing.assert_allclose(dw.statistics.paired_difference(first + luck, second + luck), plain, rtol=1e-9)
+    plain = paired_difference(first, second)
+    np.testing.assert_allclose(paired_difference(first + luck, second + luck), plain, rtol=1e-9)
 
 
 def test_paired_difference_ignores_the_order_of_runs_and_turns_with_the_agents() -> None:
     first, second = draws(9), draws(9, seed=1)
-    plain = dw.statistics.paired_difference(first, second)
-    np.testing.assert_allclose(dw.statistics.paired_difference(first[::-1], second[::-1]), plain)
-    turned = dw.statistics.paired_difference(second, first)
+    plain = paired_difference(first, second)
+    np.testing.assert_allclose(paired_difference(first[::-1], second[::-1]), plain)
+    turned = paired_difference(second, first)
     expected = (-plain.mean, -plain.high, -plain.low, plain.p_t, plain.p_sign_flip, 1 - plain.share_better)
     np.testing.assert_allclose(turned, expected)
 
 
 def test_share_better_counts_ties_half() -> None:
     first, second = np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 2.0, 2.0, 5.0])
-    assert dw.statistics.paired_difference(first, second).share_better == 2.5 / 4
-    assert dw.statistics.paired_difference(first, second, better="higher").share_better == 1.5 / 4
+    assert paired_difference(first, second).share_better == 2.5 / 4
+    assert paired_difference(first, second, better="higher").share_better == 1.5 / 4
 
 
 def test_paired_difference_of_one_run_or_equal_runs() -> None:
-    one = dw.statistics.paired_difference(np.array([1.0]), np.array([3.0]))
+    one = paired_difference(np.array([1.0]), np.array([3.0]))
     assert one.mean == -2
     assert np.isnan([one.low, one.high, one.p_t]).all()
     assert (one.p_sign_flip, one.share_better) == (1, 1)
-    same = dw.statistics.paired_difference(draws(7), draws(7))
+    same = paired_difference(draws(7), draws(7))
     assert tuple(same) == (0, 0, 0, 1, 1, 0.5)
-    shifted = dw.statistics.paired_difference(np.arange(7.0) + 2, np.arange(7.0))
+    shifted = paired_difference(np.arange(7.0) + 2, np.arange(7.0))
     assert tuple(shifted) == (2, 2, 2, 0, 2 / 2**7, 0)
 
 
@@ -257,48 +267,39 @@ def test_paired_difference_of_one_run_or_equal_runs() -> None:
 def test_rounding_is_no_difference_to_tests_ranks_and_the_lowest() -> None:
     first = draws(8) + 100
     second = first * (1 + 1e-13 * np.arange(1, 9))
-    assert dw.statistics.t_test(first - second) < 0.01  # however small, it is regular
-    assert tuple(dw.statistics.paired_difference(first, second)) == (0, 0, 0, 1, 1, 0.5)
-    assert dw.statistics.average_ranks(np.stack([first, second], axis=1)).tolist() == [[1.5, 1.5]] * 8
-    assert dw.statistics.is_lowest(np.array([3.0, 1.0 + 1e-12, 2.0, 1.0])).tolist() == [
-        False,
-        True,
-        False,
-        True,
-    ]
-    equalities = [
-        dw.statistics.sample_equality(first, other) for other in (first, second, first + 1e-6, first[:3])
-    ]
+    assert t_test(first - second) < 0.01  # however small, it is regular
+    assert tuple(paired_difference(first, second)) == (0, 0, 0, 1, 1, 0.5)
+    assert average_ranks(np.stack([first, second], axis=1)).tolist() == [[1.5, 1.5]] * 8
+    assert is_lowest(np.array([3.0, 1.0 + 1e-12, 2.0, 1.0])).tolist() == [False, True, False, True]
+    equalities = [sample_equality(first, other) for other in (first, second, first + 1e-6, first[:3])]
     assert equalities == ["identical", "rounding", None, None]
 
 
 def test_what_is_rounding_is_seen_over_all_runs_and_for_each_column() -> None:
     first, second = np.array([[1e6, 1e-6], [1e-6, 2e-6]]), np.array([[1e6, 0.0], [0.0, 0.0]])
-    assert dw.statistics.rounded_difference(first, second).tolist() == [[0, 1e-6], [0, 2e-6]]
+    assert rounded_difference(first, second).tolist() == [[0, 1e-6], [0, 2e-6]]
 
 
 # All pairs
 
 
 def test_holm_by_hand() -> None:
-    np.testing.assert_allclose(dw.statistics.holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
-    assert dw.statistics.holm([0.7, 0.6]).tolist() == [1, 1]
-    assert dw.statistics.holm([0.02]).tolist() == [0.02]
-    assert dw.statistics.holm([]).tolist() == []
-    np.testing.assert_array_equal(
-        dw.statistics.holm([0.02, np.nan, 0.01]), [0.02, np.nan, 0.02]
-    )  # two were tested
+    np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    assert holm([0.7, 0.6]).tolist() == [1, 1]
+    assert holm([0.02]).tolist() == [0.02]
+    assert holm([]).tolist() == []
+    np.testing.assert_array_equal(holm([0.02, np.nan, 0.01]), [0.02, np.nan, 0.02])  # two were tested
 
 
 @pytest.mark.parametrize("test", ["t", "sign_flip"])
 def test_all_pairs_are_the_single_ones_corrected(test: str) -> None:
     scores = {name: draws(8, seed=seed) + seed for seed, name in enumerate("abcd")}
-    table = dw.statistics.all_pairs(scores, test=test)
+    table = all_pairs(scores, test=test)
     assert [row.first + row.second for row in table] == ["ab", "ac", "ad", "bc", "bd", "cd"]
     for row in table:
-        assert row.difference == dw.statistics.paired_difference(scores[row.first], scores[row.second])
+        assert row.difference == paired_difference(scores[row.first], scores[row.second])
     raw = [float(getattr(row.difference, f"p_{test}")) for row in table]
-    assert [row.p_adjusted for row in table] == dw.statistics.holm(raw).tolist()
+    assert [row.p_adjusted for row in table] == holm(raw).tolist()
 
 
 def test_holm_keeps_false_rejections_rare() -> None:
@@ -306,14 +307,14 @@ def test_holm_keeps_false_rejections_rare() -> None:
     false = 0
     for _ in range(300):
         scores = {name: generator.normal(size=10) for name in "abcd"}
-        false += min(row.p_adjusted for row in dw.statistics.all_pairs(scores, num_resamples=1)) <= 0.05
+        false += min(row.p_adjusted for row in all_pairs(scores, num_resamples=1)) <= 0.05
     assert false / 300 <= 0.08
 
 
 def test_all_pairs_of_one_run_have_no_t_test() -> None:
     scores = {"a": np.array([1.0]), "b": np.array([2.0])}
-    assert np.isnan(dw.statistics.all_pairs(scores)[0].p_adjusted)
-    assert dw.statistics.all_pairs(scores, test="sign_flip")[0].p_adjusted == 1
+    assert np.isnan(all_pairs(scores)[0].p_adjusted)
+    assert all_pairs(scores, test="sign_flip")[0].p_adjusted == 1
 
 
 # Ranks
@@ -321,10 +322,8 @@ def test_all_pairs_of_one_run_have_no_t_test() -> None:
 
 def test_average_ranks_are_scipys() -> None:
     scores = np.random.default_rng(6).integers(0, 4, (20, 3, 5))
-    np.testing.assert_array_equal(dw.statistics.average_ranks(scores), stats.rankdata(scores, axis=-1))
-    np.testing.assert_array_equal(
-        dw.statistics.average_ranks(scores, better="higher"), stats.rankdata(-scores, axis=-1)
-    )
+    np.testing.assert_array_equal(average_ranks(scores), stats.rankdata(scores, axis=-1))
+    np.testing.assert_array_equal(average_ranks(scores, better="higher"), stats.rankdata(-scores, axis=-1))
 
 
 def test_rank_table_by_hand() -> None:
@@ -333,7 +332,7 @@ def test_rank_table_by_hand() -> None:
         "b": np.array([[2.0, 9.0], [3.0, 8.0]]),
         "c": np.array([[3.0, 1.0], [2.0, 1.0]]),
     }
-    table = dw.statistics.rank_table(scores, better=["lower", "higher"])
+    table = rank_table(scores, better=["lower", "higher"])
     assert table.agents == ("a", "b", "c")
     np.testing.assert_allclose(table.by_task, [[1, 1.25], [2.5, 1.75], [2.5, 3]])
     np.testing.assert_allclose(table.overall.estimate, [1.125, 2.125, 2.75])
@@ -343,20 +342,18 @@ def test_rank_table_by_hand() -> None:
 
 def test_ranks_sum_to_what_they_must_and_ignore_the_scale_of_tasks() -> None:
     scores = {name: draws(12, 3, seed=seed) for seed, name in enumerate("abcd")}
-    table = dw.statistics.rank_table(scores)
+    table = rank_table(scores)
     np.testing.assert_allclose(table.by_task.sum(axis=0), 10)
-    rescaled = dw.statistics.rank_table(
-        {name: np.log(array) * [1, 10, 100] for name, array in scores.items()}
-    )
+    rescaled = rank_table({name: np.log(array) * [1, 10, 100] for name, array in scores.items()})
     np.testing.assert_array_equal(rescaled.by_task, table.by_task)
     np.testing.assert_array_equal(rescaled.overall.low, table.overall.low)
 
 
 def test_rank_table_takes_one_task_and_agents_that_are_equal() -> None:
-    table = dw.statistics.rank_table({"a": draws(5), "b": draws(5)})
+    table = rank_table({"a": draws(5), "b": draws(5)})
     np.testing.assert_array_equal(np.array(table.overall), 1.5)
-    assert dw.statistics.rank_table({"alone": draws(5)}).overall.estimate.tolist() == [1]
-    one = dw.statistics.rank_table({"a": draws(1), "b": draws(1) + 1})
+    assert rank_table({"alone": draws(5)}).overall.estimate.tolist() == [1]
+    one = rank_table({"a": draws(1), "b": draws(1) + 1})
     assert one.overall.estimate.tolist() == [1, 2]
     assert np.isnan(one.overall.low).all()
 
@@ -366,24 +363,24 @@ def test_rank_table_takes_one_task_and_agents_that_are_equal() -> None:
 
 def test_area_by_hand() -> None:
     curve = np.array([2.0, 3.0, 7.0])  # triangle 1, then trapezia
-    assert dw.statistics.regret_area(curve) == 1 + 2.5 + 5
-    assert dw.statistics.regret_area(curve, lengths=np.array([1, 2, 3])) == 1 + 5 + 15
+    assert regret_area(curve) == 1 + 2.5 + 5
+    assert regret_area(curve, lengths=np.array([1, 2, 3])) == 1 + 5 + 15
 
 
 def test_area_of_constant_regret_is_half_a_square_however_it_was_recorded() -> None:
     fine = record(np.full((2, 10), 0.3), [1] * 10)
     coarse = record(np.full((2, 10), 0.3), [4, 4, 2])
     for result in (fine, coarse):
-        areas = dw.statistics.regret_area(result.cumulative_regret, lengths=result.lengths)
+        areas = regret_area(result.cumulative_regret, lengths=result.lengths)
         np.testing.assert_allclose(areas, 0.3 * 10**2 / 2)
-        areas = dw.statistics.regret_area(result.cumulative_regret, lengths=result.lengths, normalised=True)
+        areas = regret_area(result.cumulative_regret, lengths=result.lengths, normalised=True)
         np.testing.assert_allclose(areas, 0.3)
 
 
 def test_area_counts_early_regret_more() -> None:
     early, late = np.cumsum([[1.0, 0, 0, 0], [0, 0, 0, 1]], axis=-1)
-    assert dw.statistics.regret_area(early) == 3.5
-    assert dw.statistics.regret_area(late) == 0.5
+    assert regret_area(early) == 3.5
+    assert regret_area(late) == 0.5
 
 
 # Recovery
@@ -397,93 +394,80 @@ def test_recovery_counts_the_episodes_above_the_threshold() -> None:
     pieces = [((0.1, 10), (1, 4), (0.1, 6), (1, 9), (0.1, 1)), ((0.1, 30),), ((0.1, 10), (1, 20))]
     regret = np.stack([curve(*own) for own in pieces])
     expected = [[4, 9], [0, 0], [np.inf, np.inf]]
-    assert dw.statistics.recovery_times(regret, [10, 20], threshold=0.2).tolist() == expected
-    assert dw.statistics.recovery_times(regret, [10, 20], tolerance=0.0).tolist() == [
-        [4, 9],
-        [0, 0],
-        [np.inf, 0],
-    ]
+    assert recovery_times(regret, [10, 20], threshold=0.2).tolist() == expected
+    assert recovery_times(regret, [10, 20], tolerance=0.0).tolist() == [[4, 9], [0, 0], [np.inf, 0]]
 
 
 def test_recovery_holds() -> None:
     regret = curve((0, 10), (1, 2), (0, 1), (1, 3), (0, 3), (1, 1))
-    times = [
-        dw.statistics.recovery_times(regret, [10], threshold=0.5, hold=hold).item() for hold in (1, 2, 3, 4)
-    ]
+    times = [recovery_times(regret, [10], threshold=0.5, hold=hold).item() for hold in (1, 2, 3, 4)]
     assert times == [2, 6, 6, np.inf]
 
 
 def test_recovery_does_not_look_beyond_the_next_change() -> None:
     regret = curve((0, 5), (1, 5), (0, 5))
-    assert dw.statistics.recovery_times(regret, [5, 10], threshold=0.5).tolist() == [np.inf, 0]
+    assert recovery_times(regret, [5, 10], threshold=0.5).tolist() == [np.inf, 0]
     regret = curve((0, 5), (1, 4), (0, 6))
-    assert dw.statistics.recovery_times(regret, [5, 10], threshold=0.5, hold=2).tolist() == [np.inf, 0]
+    assert recovery_times(regret, [5, 10], threshold=0.5, hold=2).tolist() == [np.inf, 0]
 
 
 def test_recovery_smooths_over_the_past_of_its_segment() -> None:
     regret = curve((0, 5), (1, 3), (0, 7))
-    times = [
-        dw.statistics.recovery_times(regret, [5], threshold=0.5, smooth=smooth).item()
-        for smooth in (1, 2, 4, 10**12)
-    ]
+    times = [recovery_times(regret, [5], threshold=0.5, smooth=smooth).item() for smooth in (1, 2, 4, 10**12)]
     assert times == [3, 3, 4, 5]  # means 1, 1, 1, 3/4, 2/4 with four points; 3/6 with all
 
 
 def test_recovery_is_relative_to_the_end_of_the_segment_before() -> None:
     regret = curve((5, 10), (0.4, 10), (2, 3), (1.0, 4), (0.5, 3))
-    assert dw.statistics.recovery_times(regret, [20], tolerance=0.2, baseline=10).item() == 7
-    assert dw.statistics.recovery_times(regret, [20], tolerance=0.2, baseline=20).item() == 0
-    assert dw.statistics.recovery_times(regret, [10, 20], tolerance=0.2, baseline=99).tolist() == [0, 7]
+    assert recovery_times(regret, [20], tolerance=0.2, baseline=10).item() == 7
+    assert recovery_times(regret, [20], tolerance=0.2, baseline=20).item() == 0
+    assert recovery_times(regret, [10, 20], tolerance=0.2, baseline=99).tolist() == [0, 7]
 
 
 def test_recovery_in_a_coarse_record() -> None:
     regret = curve((0, 12), (1, 12), (0, 9))
     result = record(regret, [4] * 8 + [1])
     options: dict[str, Any] = dict(lengths=result.lengths, threshold=0.5)
-    assert dw.statistics.recovery_times(result.regret, [12], **options).item() == 12
+    assert recovery_times(result.regret, [12], **options).item() == 12
     # Episodes 8 to 11 are on both sides of 10: the first point after it begins at 12.
     result = record(curve((0, 10), (1, 6), (0, 17)), [4] * 8 + [1])
-    assert dw.statistics.recovery_times(result.regret, [10], **options).item() == 6
+    assert recovery_times(result.regret, [10], **options).item() == 6
     result = record(curve((0, 10), (0.1, 23)), [4] * 8 + [1])
-    assert dw.statistics.recovery_times(result.regret, [10], **options).item() == 2
+    assert recovery_times(result.regret, [10], **options).item() == 2
 
 
 def test_recovery_weighs_points_by_their_lengths() -> None:
     regret, lengths = np.array([0.0, 1.0, 0.4]), np.array([2, 1, 4])
-    assert dw.statistics.recovery_times(regret, [2], lengths=lengths, smooth=2, threshold=0.53).item() == 1
-    assert (
-        dw.statistics.recovery_times(regret, [2], lengths=lengths, smooth=2, threshold=0.51).item() == np.inf
-    )
+    assert recovery_times(regret, [2], lengths=lengths, smooth=2, threshold=0.53).item() == 1
+    assert recovery_times(regret, [2], lengths=lengths, smooth=2, threshold=0.51).item() == np.inf
     before = np.array([0.0, 1.0, 0.21])
-    assert dw.statistics.recovery_times(before, [5], lengths=[4, 1, 1], tolerance=0.0).item() == np.inf
-    assert dw.statistics.recovery_times(before, [5], lengths=[4, 1, 1], tolerance=0.01).item() == 0
+    assert recovery_times(before, [5], lengths=[4, 1, 1], tolerance=0.0).item() == np.inf
+    assert recovery_times(before, [5], lengths=[4, 1, 1], tolerance=0.01).item() == 0
 
 
 def test_recovery_from_changes_at_the_start_and_the_end() -> None:
     regret = curve((1, 3), (0, 7))
-    assert dw.statistics.recovery_times(regret, [0], threshold=0.5).item() == 3
-    assert np.isnan(dw.statistics.recovery_times(regret, [0], tolerance=0.5)).all()
-    assert dw.statistics.recovery_times(regret, [9], threshold=0.5).item() == 0
-    assert np.isnan(dw.statistics.recovery_times(regret, [9], threshold=0.5, hold=2)).all()
-    assert np.isnan(dw.statistics.recovery_times(np.zeros(3), [11], lengths=[4, 4, 4], threshold=0.5)).all()
-    assert dw.statistics.recovery_times(np.zeros((4, 5, 6)), [], threshold=1).shape == (4, 5, 0)
+    assert recovery_times(regret, [0], threshold=0.5).item() == 3
+    assert np.isnan(recovery_times(regret, [0], tolerance=0.5)).all()
+    assert recovery_times(regret, [9], threshold=0.5).item() == 0
+    assert np.isnan(recovery_times(regret, [9], threshold=0.5, hold=2)).all()
+    assert np.isnan(recovery_times(np.zeros(3), [11], lengths=[4, 4, 4], threshold=0.5)).all()
+    assert recovery_times(np.zeros((4, 5, 6)), [], threshold=1).shape == (4, 5, 0)
 
 
 def test_recovery_moves_with_shift_and_scale_of_regret() -> None:
     regret = draws(6, 60)
     options: dict[str, Any] = dict(smooth=5, hold=3, baseline=10)
-    times = dw.statistics.recovery_times(regret, [20, 40], tolerance=0.3, **options)
-    np.testing.assert_array_equal(
-        dw.statistics.recovery_times(2 * regret + 1, [20, 40], tolerance=0.6, **options), times
-    )
-    turned = dw.statistics.recovery_times(regret[::-1], [20, 40], tolerance=0.3, **options)
+    times = recovery_times(regret, [20, 40], tolerance=0.3, **options)
+    np.testing.assert_array_equal(recovery_times(2 * regret + 1, [20, 40], tolerance=0.6, **options), times)
+    turned = recovery_times(regret[::-1], [20, 40], tolerance=0.3, **options)
     np.testing.assert_array_equal(turned, times[::-1])
 
 
 def test_recovery_summary_by_hand() -> None:
     inf, nan = np.inf, np.nan
     times = np.array([[1, inf, nan, 4], [3, inf, nan, inf], [8, 2, nan, 6], [5, 9, nan, 2]])
-    summary = dw.statistics.recovery_summary(times)
+    summary = recovery_summary(times)
     np.testing.assert_array_equal(summary.median, [4, np.inf, np.nan, 5])
     np.testing.assert_array_equal(summary.share, [1, 0.5, np.nan, 0.75])
 
@@ -496,63 +480,59 @@ def test_recovery_summary_by_hand() -> None:
 def test_growth_of_a_power_is_its_exponent(exponent: float, lengths: np.ndarray | None) -> None:
     episodes = np.arange(1, 101) if lengths is None else np.cumsum(lengths)
     curves = np.array([[1.0], [2.0], [5.0]]) * episodes**exponent
-    np.testing.assert_allclose(np.array(dw.statistics.growth_exponent(curves, lengths=lengths)), exponent)
+    np.testing.assert_allclose(np.array(growth_exponent(curves, lengths=lengths)), exponent)
 
 
 def test_growth_is_the_least_squares_slope_on_the_last_part() -> None:
     curves = np.cumsum(draws(5, 40), axis=-1)
     expected = np.polyfit(np.log(np.arange(31, 41)), np.log(curves.mean(axis=0)[30:]), 1)[0]
-    interval = dw.statistics.growth_exponent(curves, part=0.25)
+    interval = growth_exponent(curves, part=0.25)
     assert interval.estimate == pytest.approx(expected)
     assert interval.low < expected < interval.high
-    np.testing.assert_allclose(dw.statistics.growth_exponent(7 * curves, part=0.25), interval)
+    np.testing.assert_allclose(growth_exponent(7 * curves, part=0.25), interval)
 
 
 def test_growth_is_fitted_between_changes_from_each_change_on() -> None:
     episodes = np.arange(1.0, 51)
     regret = np.concatenate([episodes**0.5, 50**0.5 + 3 * episodes, 50**0.5 + 150 + episodes**0.25])
-    for each in dw.statistics.growth_exponent(np.tile(regret, (3, 1)), changes=[50, 100]):
+    for each in growth_exponent(np.tile(regret, (3, 1)), changes=[50, 100]):
         np.testing.assert_allclose(each, [0.5, 1.0, 0.25])
 
 
 def test_growth_is_not_fitted_to_points_that_reach_over_a_change() -> None:
     curves = np.cumsum(draws(5, 10), axis=-1)
-    whole = dw.statistics.growth_exponent(curves, lengths=np.full(10, 4), changes=[20])
+    whole = growth_exponent(curves, lengths=np.full(10, 4), changes=[20])
     assert np.isfinite(whole).all()
-    shifted = dw.statistics.growth_exponent(
-        curves, lengths=np.full(10, 4), changes=[18]
-    )  # within the fifth point
+    shifted = growth_exponent(curves, lengths=np.full(10, 4), changes=[18])  # within the fifth point
     np.testing.assert_allclose(np.stack(shifted)[:, 1], np.stack(whole)[:, 1])
     assert shifted.estimate[0] != pytest.approx(whole.estimate[0])
-    assert np.isnan(dw.statistics.growth_exponent(curves, changes=[0])).any(axis=0).tolist() == [True, False]
+    assert np.isnan(growth_exponent(curves, changes=[0])).any(axis=0).tolist() == [True, False]
 
 
 def test_growth_of_no_regret_is_undefined() -> None:
-    assert np.isnan(dw.statistics.growth_exponent(np.zeros((3, 10)))).all()
-    some = dw.statistics.growth_exponent(np.stack([np.zeros(10), np.arange(1.0, 11)]))
+    assert np.isnan(growth_exponent(np.zeros((3, 10)))).all()
+    some = growth_exponent(np.stack([np.zeros(10), np.arange(1.0, 11)]))
     assert some.estimate == pytest.approx(1)
     assert np.isnan([some.low, some.high]).all()
-    assert np.isnan(dw.statistics.growth_exponent(np.arange(1.0, 11)[None])[1:]).all()
-    assert np.isnan(
-        dw.statistics.growth_exponent(np.arange(1.0, 5)[None], part=0.2)
-    ).all()  # one point has no slope
+    assert np.isnan(growth_exponent(np.arange(1.0, 11)[None])[1:]).all()
+    assert np.isnan(growth_exponent(np.arange(1.0, 5)[None], part=0.2)).all()  # one point has no slope
 
 
 def test_the_jackknife_leaves_each_run_out_once() -> None:
     samples = 1 + draws(6, 4) ** 2
     rests = np.array([np.log(np.delete(samples, run, axis=0).mean(axis=0)).sum() for run in range(6)])
     error = np.sqrt(5 / 6 * np.square(rests - rests.mean()).sum())
-    found = dw.statistics.jackknife_interval(samples, lambda mean: np.log(mean).sum(axis=-1))
+    found = jackknife_interval(samples, lambda mean: np.log(mean).sum(axis=-1))
     np.testing.assert_allclose(found.high - found.estimate, stats.t.ppf(0.975, 5) * error)
     np.testing.assert_allclose(found.estimate - found.low, found.high - found.estimate)
 
 
 def test_the_jackknife_interval_of_a_mean_is_students() -> None:
     samples = draws(7, 3)
-    mean, half_width = dw.statistics.mean_interval(samples, 0.9)
-    found = dw.statistics.jackknife_interval(samples, lambda mean: mean, 0.9)
+    mean, half_width = mean_interval(samples, 0.9)
+    found = jackknife_interval(samples, lambda mean: mean, 0.9)
     np.testing.assert_allclose(np.stack(found), [mean, mean - half_width, mean + half_width])
-    assert np.isnan(dw.statistics.jackknife_interval(samples[:1], lambda mean: mean)[1:]).all()
+    assert np.isnan(jackknife_interval(samples[:1], lambda mean: mean)[1:]).all()
 
 
 SIZES = np.array([500.0, 1000, 2000, 4000, 8000])
@@ -572,7 +552,7 @@ def test_the_interval_of_an_exponent_covers_at_its_level(kind: str, num_runs: in
     """Scores of mean n^0.75. Of 1,000 intervals 95 % cover, ± 2.1 % at three standard deviations; skewness
     may cost another percent. A bootstrap of percentiles covers 87 % of the time with 8 runs."""
     scores = SIZES**0.75 * SCORES[kind](np.random.default_rng(0), (1000, num_runs, len(SIZES)))
-    fits = np.array([dw.statistics.scaling_exponent(each, SIZES) for each in scores])
+    fits = np.array([scaling_exponent(each, SIZES) for each in scores])
     covered = np.mean((fits[:, 1] <= 0.75) & (fits[:, 2] >= 0.75))
     assert 0.92 <= covered <= 0.975
 
@@ -586,94 +566,49 @@ good, pair = np.arange(4.0), {"a": np.arange(4.0), "b": np.arange(4.0)}
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: mean_interval(np.empty((0, 3))), "samples must have at least one run, got shape (0, 3)"),
+        (lambda: mean_interval(good, 1), "level must be below 1"),
+        (lambda: interquartile_mean(np.empty(0)), "samples must have at least one run"),
+        (lambda: interquartile_mean(np.array(1.0)), "samples must have shape (any), got ()"),
         (
-            lambda: dw.statistics.mean_interval(np.empty((0, 3))),
-            "samples must have at least one run, got shape (0, 3)",
-        ),
-        (lambda: dw.statistics.mean_interval(good, 1), "level must be below 1"),
-        (lambda: dw.statistics.interquartile_mean(np.empty(0)), "samples must have at least one run"),
-        (lambda: dw.statistics.interquartile_mean(np.array(1.0)), "samples must have shape (any), got ()"),
-        (
-            lambda: dw.statistics.bootstrap_interval([[1.0], [1.0, 2.0]]),  # pyright: ignore[reportArgumentType]
+            lambda: bootstrap_interval([[1.0], [1.0, 2.0]]),  # pyright: ignore[reportArgumentType]
             "samples must be an array of numbers",
         ),
         (
-            lambda: dw.statistics.bootstrap_interval(np.array([1.0, np.nan])),
+            lambda: bootstrap_interval(np.array([1.0, np.nan])),
             "samples must be finite, got nan at index (1,)",
         ),
+        (lambda: bootstrap_interval(good, method="bc"), "method must be one of bca, percentile, got 'bc'"),
+        (lambda: bootstrap_interval(good, num_resamples=0), "num_resamples must be a positive integer"),
+        (lambda: bootstrap_interval(good, seed=-1), "seed must be an integer of at least 0"),
+        (lambda: bootstrap_interval(good, level=0), "level must be a number in (0, 1], got 0"),
+        (lambda: paired_difference(good, good[:3]), "must have the same number of runs, got 4 and 3"),
+        (lambda: paired_difference(good, good[:, None]), "must have the same shape, got (4,) and (4, 1)"),
+        (lambda: paired_difference(good, good, better="lowr"), "did you mean 'lower'?"),
+        (lambda: holm([0.1, 1.1]), "p_values must be in [0, 1]"),
+        (lambda: holm([[0.1]]), "p_values must have shape (any)"),  # pyright: ignore
+        (lambda: all_pairs({"a": good}), "scores must be of at least two agents, got ['a']"),
+        (lambda: all_pairs({**pair, "c": good[:2]}), "got shapes (4,) and (2,) of 'c'"),
+        (lambda: all_pairs({"a": good[:, None], "b": good}), "scores of 'a' must have shape (any)"),
+        (lambda: all_pairs(pair, test="z"), "test must be one of t, sign_flip, got 'z'"),
+        (lambda: rank_table({}), "scores must be of at least one agent, got none"),
+        (lambda: rank_table(pair, better=["lower", "lower"]), "one for each of 1 tasks"),
+        (lambda: regret_area(np.empty((3, 0))), "cumulative_regret must have at least one point"),
+        (lambda: regret_area(good, lengths=good), "lengths must be positive, got 0"),
+        (lambda: regret_area(good, lengths=good[:2]), "lengths must have shape (4), got (2,)"),
         (
-            lambda: dw.statistics.bootstrap_interval(good, method="bc"),
-            "method must be one of bca, percentile, got 'bc'",
-        ),
-        (
-            lambda: dw.statistics.bootstrap_interval(good, num_resamples=0),
-            "num_resamples must be a positive integer",
-        ),
-        (lambda: dw.statistics.bootstrap_interval(good, seed=-1), "seed must be an integer of at least 0"),
-        (lambda: dw.statistics.bootstrap_interval(good, level=0), "level must be a number in (0, 1], got 0"),
-        (
-            lambda: dw.statistics.paired_difference(good, good[:3]),
-            "must have the same number of runs, got 4 and 3",
-        ),
-        (
-            lambda: dw.statistics.paired_difference(good, good[:, None]),
-            "must have the same shape, got (4,) and (4, 1)",
-        ),
-        (lambda: dw.statistics.paired_difference(good, good, better="lowr"), "did you mean 'lower'?"),
-        (lambda: dw.statistics.holm([0.1, 1.1]), "p_values must be in [0, 1]"),
-        (lambda: dw.statistics.holm([[0.1]]), "p_values must have shape (any)"),  # pyright: ignore
-        (lambda: dw.statistics.all_pairs({"a": good}), "scores must be of at least two agents, got ['a']"),
-        (lambda: dw.statistics.all_pairs({**pair, "c": good[:2]}), "got shapes (4,) and (2,) of 'c'"),
-        (
-            lambda: dw.statistics.all_pairs({"a": good[:, None], "b": good}),
-            "scores of 'a' must have shape (any)",
-        ),
-        (lambda: dw.statistics.all_pairs(pair, test="z"), "test must be one of t, sign_flip, got 'z'"),
-        (lambda: dw.statistics.rank_table({}), "scores must be of at least one agent, got none"),
-        (lambda: dw.statistics.rank_table(pair, better=["lower", "lower"]), "one for each of 1 tasks"),
-        (
-            lambda: dw.statistics.regret_area(np.empty((3, 0))),
-            "cumulative_regret must have at least one point",
-        ),
-        (lambda: dw.statistics.regret_area(good, lengths=good), "lengths must be positive, got 0"),
-        (lambda: dw.statistics.regret_area(good, lengths=good[:2]), "lengths must have shape (4), got (2,)"),
-        (
-            lambda: dw.statistics.recovery_times(good, [2]),
+            lambda: recovery_times(good, [2]),
             "one of threshold and tolerance must be given, got None and None",
         ),
-        (
-            lambda: dw.statistics.recovery_times(good, [2], threshold=1, tolerance=1),
-            "one of threshold and tolerance",
-        ),
-        (
-            lambda: dw.statistics.recovery_times(good, [4], threshold=1),
-            "changes must be increasing episodes below 4",
-        ),
-        (
-            lambda: dw.statistics.recovery_times(good, [2, 1], threshold=1),
-            "changes must be increasing episodes below 4",
-        ),
-        (
-            lambda: dw.statistics.recovery_times(good, [-1], threshold=1),
-            "changes must be an integer of at least 0",
-        ),
-        (
-            lambda: dw.statistics.recovery_times(good, [1], threshold=1, hold=0),
-            "hold must be a positive integer",
-        ),
-        (
-            lambda: dw.statistics.recovery_times(good, [1], tolerance=np.nan),
-            "tolerance must be a finite number",
-        ),
-        (lambda: dw.statistics.recovery_summary(np.empty((0, 2))), "times must have at least one run"),
-        (
-            lambda: dw.statistics.growth_exponent(good),
-            "cumulative_regret must have shape (any, any), got (4,)",
-        ),
-        (
-            lambda: dw.statistics.growth_exponent(np.empty((0, 4))),
-            "cumulative_regret must have at least one run",
-        ),
+        (lambda: recovery_times(good, [2], threshold=1, tolerance=1), "one of threshold and tolerance"),
+        (lambda: recovery_times(good, [4], threshold=1), "changes must be increasing episodes below 4"),
+        (lambda: recovery_times(good, [2, 1], threshold=1), "changes must be increasing episodes below 4"),
+        (lambda: recovery_times(good, [-1], threshold=1), "changes must be an integer of at least 0"),
+        (lambda: recovery_times(good, [1], threshold=1, hold=0), "hold must be a positive integer"),
+        (lambda: recovery_times(good, [1], tolerance=np.nan), "tolerance must be a finite number"),
+        (lambda: recovery_summary(np.empty((0, 2))), "times must have at least one run"),
+        (lambda: growth_exponent(good), "cumulative_regret must have shape (any, any), got (4,)"),
+        (lambda: growth_exponent(np.empty((0, 4))), "cumulative_regret must have at least one run"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_a_sentence(call, message: str) -> None:
