@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from driftwise.analysis.figures import Axis, Figure, mean_curve
-from driftwise.analysis.page import Article, Code, Definitions, Legend, Page, Section, Story, write_html
+from driftwise.analysis.page import Article, Code, Page, Section, write_html
 from driftwise.analysis.statistics.formatting import format_half_width
 from driftwise.analysis.table import (
     Cell,
@@ -117,7 +117,7 @@ def page_with(text: str) -> str:
     columns, cells = (TableColumn(text), TableColumn(text, (text,))), (Cell(text), Cell(text, (1.0,)))
     axes = Axis(text), Axis(text)
     figure = Figure(text, [mean_curve(text, 0, np.ones(2))], *axes, text, caption=text, x=np.ones(2))
-    texts = [text, Definitions({text: text}), Code(text), Code(text, summary=text), Story([text])]
+    texts = [text, {text: text}, Code(text), Code(text, summary=text), [text]]
     section = Section(text, [*texts, Table(text, columns, (cells,)), figure, (figure, figure)])
     return write_html(
         Page(
@@ -126,7 +126,7 @@ def page_with(text: str) -> str:
             text,
             text,
             [Article(text, [section], text, text, text), section],
-            Legend({text: 0, f"faint {text}": None}),
+            {text: 0, f"faint {text}": None},
             text,
         )
     )

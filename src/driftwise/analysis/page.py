@@ -6,7 +6,7 @@ Figures are drawn by plotly.js, whose five megabytes are many times the rest; a 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
@@ -24,35 +24,6 @@ _STROKES = ("", "7 4", "2 3", "8 3 2 3")  # in the legend, by the number of a cu
 
 
 @dataclass(frozen=True)
-class Legend:
-    """A button for each agent, which hides and shows it in all figures of the page."""
-
-    styles: Mapping[str, int | None]  # numbers of the agents' colours and dashes; without one they are faint
-
-    @property
-    def chips(self) -> list[tuple[str, int | str, str]]:
-        """Name, colour, and dashes of every agent."""
-        styles = [("faint", 0) if number is None else curve_style(number) for number in self.styles.values()]
-        return [
-            (agent, colour, _STROKES[dash]) for agent, (colour, dash) in zip(self.styles, styles, strict=True)
-        ]
-
-
-@dataclass(frozen=True)
-class Story:
-    """Sentences, one below the other."""
-
-    sentences: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Definitions:
-    """Names and their values, one below the other."""
-
-    entries: Mapping[str, str]
-
-
-@dataclass(frozen=True)
 class Code:
     """Lines to copy; with a `summary` they are folded away under it."""
 
@@ -60,8 +31,10 @@ class Code:
     summary: str = ""
 
 
-# Strings are notes; figures of a tuple stand side by side.
-PageBlock = str | Table | AnyFigure | tuple[AnyFigure, ...] | Story | Definitions | Code
+# A string is a note, a list has sentences one below the other, a dictionary names and their values;
+# figures of a tuple stand side by side.
+PageBlock = str | list[str] | dict[str, str] | Table | AnyFigure | tuple[AnyFigure, ...] | Code
+_MACROS: dict[type, str] = {str: "note", list: "story", dict: "definitions", tuple: "pair"}
 
 
 @dataclass(frozen=True)
@@ -92,7 +65,9 @@ class Page:
     heading: str
     lead: str
     parts: Sequence[Section | Article]
-    legend: Legend | None = None  # stays in view
+    # A button for each agent, which hides and shows it in all figures, stays in view. Agents are given with
+    # the numbers of their colours and dashes; those without one are faint.
+    legend: Mapping[str, int | None] = field(default_factory=dict)
     version: str = __version__  # of the driftwise that the page is about
     static: bool = False  # figures of curves are SVG, which needs no script
 
@@ -102,6 +77,12 @@ class Page:
         articles = [part for part in self.parts if isinstance(part, Article) and part.place]
         links = {article.place: article.heading for article in articles}
         return {"top": "Overview", **links} if links else {}
+
+
+def _line(number: int | None) -> tuple[int | str, str]:
+    """Return the colour and the dashes of an agent in the legend."""
+    colour, dash = ("faint", 0) if number is None else curve_style(number)
+    return colour, _STROKES[dash]
 
 
 def write_html(page: Page) -> str:
@@ -126,15 +107,14 @@ def write_html(page: Page) -> str:
         if isinstance(part, AnyFigure):
             height = 90 + 20 * part.rows if part.rows > MANY_ROWS else None  # pixels; else that of page.css
             return macros.figure(part, plotly_content(part), height)
-        name = {str: "note", tuple: "pair"}.get(type(part), type(part).__name__.lower())
-        return getattr(macros, name)(part)
+        return getattr(macros, _MACROS.get(type(part), type(part).__name__.lower()))(part)
 
     def read_plotly() -> Markup:
         with require_extra("a page", "cli"):
             from plotly.offline import get_plotlyjs
         return Markup(get_plotlyjs().replace("</script", "<\\/script"))
 
-    environment.filters["html"] = write_part
+    environment.filters |= {"html": write_part, "line": _line}
     folder = files("driftwise.analysis").joinpath("templates")
     style, script = (
         Markup(folder.joinpath(name).read_text(encoding="utf-8")) for name in ("page.css", "page.js")

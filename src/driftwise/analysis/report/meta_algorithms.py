@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from driftwise.analysis.figures import AnyFigure, Axis, Bars, Curve, Figure, distinct_texts, mean_curve
-from driftwise.analysis.page import Section, Story
+from driftwise.analysis.page import Section
 from driftwise.analysis.regret_curves import thinned
-from driftwise.analysis.report import stories
 from driftwise.analysis.report.data import ReportData
 from driftwise.analysis.report.regret import change_marks
-from driftwise.analysis.statistics.formatting import format_percent
-from driftwise.simulation.results import EVENTS
+from driftwise.analysis.statistics.formatting import format_count, format_number, format_percent
+from driftwise.simulation.results import EVENTS, Result
 
 _MAX_STRETCHES = 40  # of time, in which events are counted
-
-
-class _Measure(NamedTuple):
-    """A diagnostic that is one number."""
-
-    caption: str
-    axis: Axis
-    describe: Callable[[ReportData, str], str]  # a sentence on an agent
-
-
-_MEASURES = {
-    "memory": _Measure("Effective memory, in episodes", Axis(log=True), stories.describe_memory),
-    "noise": _Measure("Learnt noise, as a standard deviation", Axis(from_zero=True), stories.describe_noise),
+_UNIFORM = 0.25  # of an equal share: shares that differ by less count as equal
+_SETTLED = 0.2  # of a fall on a logarithmic axis: the rest of it does not count
+_FALL = 0.8  # of the level before a change: a memory that stays above did not react
+_EVENT_WORDS = {"restarts": ("restarted", "a restart"), "alarms": ("raised an alarm", "one")}
+_MEASURES = {  # diagnostics that are one number, with their captions and axes
+    "memory": ("Effective memory, in episodes", Axis(log=True)),
+    "noise": ("Learnt noise, as a standard deviation", Axis(from_zero=True)),
 }
 
 
@@ -44,16 +39,17 @@ class _Shares(NamedTuple):
     unit: str
     note: str
 
+    def combines(self, result: Result) -> bool:
+        """Return whether the agent of this result records them."""
+        return f"{self.curves}.0" in result.diagnostics
+
 
 def arm_names(parameters: Any, count: int) -> list[str]:
     """Return names of the arms by the parameters in which they differ, `rate = 0.99`; else their numbers."""
-    columns = [(name, values) for name, values in _columns(parameters) if len(values) == count]
-    distinct = {name: len({*map(str, values)}) for name, values in columns}
-    differing = [(name, values) for name, values in columns if distinct[name] > 1]
-    decisive = [(name, values) for name, values in differing if distinct[name] == count]
-    texts = (
-        [f"{name} = {text}" for text in distinct_texts(values)] for name, values in decisive[:1] or differing
-    )
+    columns = [column for column in _columns(parameters) if len(column[1]) == count]
+    differing = [column for column in columns if len({*map(str, column[1])}) > 1]
+    decisive = [column for column in differing if len({*map(str, column[1])}) == count]
+    texts = ([f"{name} = {text}" for text in distinct_texts(own)] for name, own in decisive[:1] or differing)
     names = [", ".join(parts) for parts in zip(*texts, strict=True)]
     return names if len({*names}) == count else [f"arm {arm}" for arm in range(count)]
 
@@ -71,19 +67,10 @@ def _columns(config: Any, name: str = "", *, within: bool = False) -> Iterator[t
         for key, value in config.items():
             yield from _columns(value, str(key), within=within or key == "base")
     elif isinstance(config, list) and name == "arms" and all(isinstance(arm, Mapping) for arm in config):
-        arms = [dict(_leaves(arm)) for arm in config]
-        yield from ((path[-1], [arm.get(path) for arm in arms]) for path in (arms[0] if arms else ()))
+        arms = pd.json_normalize(config)
+        yield from ((str(path).split(".")[-1], arms[path].tolist()) for path in arms)
     elif isinstance(config, list) and within:
         yield name, config
-
-
-def _leaves(config: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The values in a configuration with their paths."""
-    if isinstance(config, Mapping):
-        for key, value in config.items():
-            yield from _leaves(value, *path, str(key))
-    else:
-        yield path, config
 
 
 _SHARES = (
@@ -112,19 +99,22 @@ _SHARES = (
 def meta_algorithms(data: ReportData) -> Section | None:
     """Return a sentence for each diagnostic of each agent, and the figures of these diagnostics."""
     sentences = []
-    for label in data.labels:
-        known = data.results[label].diagnostics
-        sentences += [stories.describe_events(data, label, name) for name in EVENTS if name in known]
-        sentences += [own.describe(data, label) for name, own in _MEASURES.items() if name in known]
-        combined = (_named_shares(data, kind, label) for kind in _SHARES if _combines(data, label, kind))
-        sentences += [stories.describe_shares(label, *shares) for shares in combined]
+    for label, result in data.results.items():
+        known = result.diagnostics
+        sentences += [_describe_events(data, label, name) for name in EVENTS if name in known]
+        if "memory" in known:
+            sentences.append(_describe_memory(data, label))
+        if "noise" in known:
+            last = format_number(float(known["noise"].mean(axis=0)[-1]), 2)
+            sentences.append(f"{label} has learnt a noise of {last} by the end.")
+        combined = (_named_shares(data, kind, label) for kind in _SHARES if kind.combines(result))
+        sentences += [_describe_shares(label, *shares) for shares in combined]
     if not sentences:
         return None
     results = data.results.values()
-    occurred = {name for result in results for name, count in result.counts.items() if count.any()}
-    recorded = {name for result in results for name in result.diagnostics}
-    events = [name for name in EVENTS if name in occurred]  # for others there is a sentence only
-    measures = [name for name in _MEASURES if name in recorded]
+    # of events that never occurred there is a sentence only
+    events = [name for name in EVENTS if any(own.counts[name].any() for own in results if name in own.counts)]
+    measures = [name for name in _MEASURES if any(name in own.diagnostics for own in results)]
     figures: list[tuple[AnyFigure, ...]] = [
         tuple(_events(data, name) for name in events),
         tuple(_measure(data, name) for name in measures),
@@ -137,17 +127,13 @@ def meta_algorithms(data: ReportData) -> Section | None:
     if measures:
         notes.append("Effective memory: the number of episodes that count, by the weights. Mean over runs.")
     for kind in _SHARES:
-        labels = [label for label in data.labels if _combines(data, label, kind)]
+        labels = [label for label, result in data.results.items() if kind.combines(result)]
         figures += [_share_figures(data, kind, label, number) for number, label in enumerate(labels)]
         notes += [kind.note] if labels else []
     if data.changes and any(figures):
         notes.append("Dotted vertical lines are changes of the environment.")
     blocks = filter(None, [*figures, " ".join(notes)])
-    return Section("What the meta-algorithms did", [Story(sentences), *blocks])
-
-
-def _combines(data: ReportData, label: str, kind: _Shares) -> bool:
-    return f"{kind.curves}.0" in data.results[label].diagnostics
+    return Section("What the meta-algorithms did", [sentences, *blocks])
 
 
 def _named_shares(
@@ -165,12 +151,13 @@ def _named_shares(
 
 def _events(data: ReportData, name: str) -> Figure:
     """The number of events in each stretch of time."""
-    borders, curves = _borders(data), []
-    for label, number in data.styles.items():
-        if name in data.results[label].diagnostics:
-            counts = data.results[label].diagnostics[name].mean(axis=0) * data.lengths
-            counts = np.add.reduceat(counts, borders[:-1])
-            curves.append(mean_curve(label, number, np.append(counts, counts[-1]), kind="steps"))
+    borders = _borders(data)
+
+    def count(mean: np.ndarray) -> np.ndarray:
+        counts = np.add.reduceat(mean * data.lengths, borders[:-1])
+        return np.append(counts, counts[-1])
+
+    curves = _mean_curves(data, name, count, kind="steps")
     starts = np.concatenate([[0], data.episodes])[borders] + 0.5  # between two episodes, as changes are
     text, caption = f"{name.capitalize()} of every agent over episodes", f"{name.capitalize()} in a run"
     return _over_episodes(data, name, curves, text, caption=caption, x=starts)
@@ -184,14 +171,22 @@ def _borders(data: ReportData) -> np.ndarray:
 
 def _measure(data: ReportData, name: str) -> Figure:
     """A diagnostic over time, of every agent that records it."""
-    kept, measure = thinned(len(data.lengths)), _MEASURES[name]
-    curves = [
-        mean_curve(label, number, data.results[label].diagnostics[name].mean(axis=0)[kept])
-        for label, number in data.styles.items()
-        if name in data.results[label].diagnostics
+    kept, (caption, axis) = thinned(len(data.lengths)), _MEASURES[name]
+    curves = _mean_curves(data, name, lambda mean: mean[kept])
+    text = f"{caption}, of every agent over episodes"
+    return _over_episodes(data, name, curves, text, axis, caption=caption, x=data.episodes[kept])
+
+
+def _mean_curves(
+    data: ReportData, name: str, reduce: Callable[[np.ndarray], np.ndarray], **look: Any
+) -> list[Curve]:
+    """Means over runs of a diagnostic, of the agents that record it."""
+    known = {label: result.diagnostics.get(name) for label, result in data.results.items()}
+    means = {label: curve.mean(axis=0) for label, curve in known.items() if curve is not None}
+    styles = data.styles.items()
+    return [
+        mean_curve(label, number, reduce(means[label]), **look) for label, number in styles if label in means
     ]
-    caption, text = measure.caption, f"{measure.caption}, of every agent over episodes"
-    return _over_episodes(data, name, curves, text, measure.axis, caption=caption, x=data.episodes[kept])
 
 
 def _share_figures(data: ReportData, kind: _Shares, label: str, number: int) -> tuple[AnyFigure, ...]:
@@ -218,3 +213,83 @@ def _over_episodes(
     """A figure of curves over episodes with marks at the changes."""
     axes = Axis("episode", integer=True), vertical or Axis(from_zero=True)
     return Figure(name, curves, *axes, text, marks=change_marks(data), **more)
+
+
+def _describe_events(data: ReportData, label: str, name: str) -> str:
+    """Return how often an event happened in a run, and how soon after a change: "MASTER never restarted"."""
+    result, (verb, noun) = data.results[label], _EVENT_WORDS[name]
+    counts = result.diagnostics[name] * result.lengths  # [runs, points]
+    mean = float(counts.sum(axis=-1).mean())
+    if mean == 0:
+        return f"{label} never {verb}."
+    text = f"{label} {verb} {'once' if mean == 1 else f'{format_number(mean, 2)} times'} in a run"
+    waits = np.full((len(counts), len(data.changes)), np.inf)  # from each change to the first event after it
+    for number, (change, _, after) in enumerate(_stretches(result, data.changes)):
+        if after.size:
+            first = result.episodes[after][(counts[:, after] > 0).argmax(axis=1)] - change
+            waits[:, number] = np.where((counts[:, after] > 0).any(axis=1), first, np.inf)
+    if not waits.size:
+        return f"{text}."
+    finite = np.isfinite(waits)
+    if not finite.any():
+        return f"{text}, never after a change."
+    median, share = format_number(float(np.median(waits[finite])), 3), format_percent(float(finite.mean()))
+    which = "the change" if len(data.changes) == 1 else "a change"
+    return (
+        f"{text}; {which} was followed by {noun} in {share} of the cases, after {median} episodes (median)."
+    )
+
+
+def _stretches(result: Result, changes: Sequence[int]) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Each change with the points before it, and those after it until the next."""
+    episodes = result.episodes
+    for change, end in itertools.pairwise([*changes, episodes[-1]]):
+        after = np.flatnonzero((episodes > change) & (episodes <= end))
+        yield change, np.flatnonzero(episodes <= change), after
+
+
+def _describe_shares(label: str, curves: Mapping[str, np.ndarray], totals: Mapping[str, float]) -> str:
+    """Return whether one of several was given the most weight: "BoRL stayed uniform, 33/33/34 %".
+
+    `curves` are shares `[runs, points]` by name, `totals` those in the whole run.
+    """
+    equal, names = 1 / len(curves), list(curves)
+    shares = np.stack([*curves.values()])  # [names, runs, points]
+    means = shares.mean(axis=1)
+    last = means[:, -1]
+    top = int(last.argmax())
+    if np.abs(means - equal).max() > _UNIFORM * equal:
+        at_end, total = format_percent(float(last[top])), format_percent(totals[names[top]])
+        return f"{label} gave '{names[top]}' the most weight: {at_end} at the end, {total} over the run."
+    favourite = float(shares[:, :, -1].max(axis=0).mean())
+    if favourite > 2 * equal:
+        return f"{label} preferred a different one in each run: {format_percent(favourite)} at the end."
+    if len(curves) > 6:
+        lowest, highest = (format_percent(float(end)) for end in (means.min(), means.max()))
+        return f"{label} stayed uniform, {lowest} to {highest}."
+    return f"{label} stayed uniform, {'/'.join(f'{100 * share:.0f}' for share in last)} %."
+
+
+def _describe_memory(data: ReportData, label: str) -> str:
+    """Return how a memory reacted to changes: "fell from 900 to 40 episodes within 60 of the change"."""
+    result, changes = data.results[label], data.changes
+    memory = np.exp(np.log(np.maximum(result.diagnostics["memory"], 1e-9)).mean(axis=0))  # a typical run
+    falls = []  # at each change: memory before, the lowest until the next, episodes until it nearly is
+    for change, before, after in _stretches(result, changes):
+        if before.size and after.size:
+            start, least = float(memory[before[-1]]), float(memory[after].min())
+            nearly = least * (start / least) ** _SETTLED if least < start else start
+            reached = after[np.argmax(memory[after] <= nearly)]
+            falls.append((start, least, float(result.episodes[reached] - change)))
+    name = f"The memory of {label}"
+    if not falls:
+        start, end = (format_number(memory[place], 2) for place in (0, -1))
+        return f"{name} went from {start} to {end} episodes."
+    before, after, duration = (float(np.median(values)) for values in zip(*falls, strict=True))
+    start, least, within = (format_number(number, 2) for number in (before, after, duration))
+    one = len(falls) == 1
+    if after > _FALL * before:
+        which = "the change" if one else "the changes"
+        return f"{name} did not react to {which}: {start} episodes before, at least {least} after."
+    which = "the change" if one else f"a change, in the median of {format_count(len(falls), 'change')}"
+    return f"{name} fell from {start} to {least} episodes within {within} episodes of {which}."

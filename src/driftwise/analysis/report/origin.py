@@ -10,7 +10,7 @@ from typing import Any
 import tomli_w
 
 from driftwise.analysis.audit.findings import findings_table, worst_of
-from driftwise.analysis.page import Code, Definitions, PageBlock, Section
+from driftwise.analysis.page import Code, PageBlock, Section
 from driftwise.analysis.report.data import Report, longest
 from driftwise.analysis.statistics.formatting import format_count
 from driftwise.experiments import EXPERIMENTS
@@ -74,7 +74,7 @@ def manifest_section(report: Report) -> Section | None:
     }
     known = {name: entries.get(name) for name in _ENTRIES if entries.get(name) not in (None, "", {})}
     whole = json.dumps(data.manifest, indent=2, ensure_ascii=False)
-    listed = Definitions({name: manifest_text(value) for name, value in known.items()})
+    listed = {name: manifest_text(value) for name, value in known.items()}
     return Section("Manifest", [listed, Code(whole, summary="The whole manifest")])
 
 

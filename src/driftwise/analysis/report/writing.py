@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from driftwise.analysis.agent_numbers import format_agent_numbers
-from driftwise.analysis.page import Article, Legend, Page, Section, write_html
+from driftwise.analysis.page import Article, Page, Section, write_html
 from driftwise.analysis.regret_curves import rank_agents
 from driftwise.analysis.report.data import Report, ReportData, load_report_data, longest
 from driftwise.analysis.report.drift import drift
@@ -116,7 +116,7 @@ def report_html(report: Report) -> str:
             heading=f"{heading}.",
             lead=f"{lead}{about}",
             parts=[*_sections(OPENING, report), *parts, *_sections(CLOSING, report)],
-            legend=Legend(data.styles),
+            legend=data.styles,
             version=manifest_text((data.manifest.get("versions") or {}).get("driftwise", "")),
         )
     )

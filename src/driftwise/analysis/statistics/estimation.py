@@ -34,10 +34,7 @@ def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray,
 
     `t_{n−1, (1+level)/2} · s / √n` with the sample standard deviation `s`; zero where all samples are equal.
     """
-    level = require_level(level)
-    samples = np.asarray(samples, dtype=float)
-    if samples.ndim == 0 or len(samples) == 0:
-        raise ArgumentError("samples", "have at least one run", samples.shape, f"shape {samples.shape}")
+    level, samples = require_level(level), require_some_run("samples", samples)
     quantile = stdtrit(max(len(samples) - 1, 1), (1 + level) / 2)
     return samples.mean(axis=0), quantile * standard_error(samples)
 
@@ -186,27 +183,28 @@ def is_lowest(values: np.ndarray) -> np.ndarray:
     return values <= values.min() + rounding_tolerance(values)
 
 
-def require_axes(name: str, value: Any, last: str) -> np.ndarray:
-    """A finite float64 array with at least one axis; `last` names the axis that must not be empty."""
+def require_runs(name: str, value: Any, unit: str = "run", axis: int = 0) -> np.ndarray:
+    """Return a finite float64 array with an axis of units, which is not empty: `[runs, ...]`."""
     ndim = value.ndim if isinstance(value, np.ndarray) else np.array(value, dtype=object).ndim
     array = require_array(name, value, (None,) * max(ndim, 1))
-    if array.shape[0 if last == "run" else -1] == 0:
-        raise ArgumentError(name, f"have at least one {last}", array.shape, f"shape {array.shape}")
+    if array.shape[axis] == 0:
+        raise ArgumentError(name, f"have at least one {unit}", array.shape, f"shape {array.shape}")
     return array
 
 
-def require_runs(name: str, value: Any) -> np.ndarray:
-    """Samples `[runs, ...]` of at least one run."""
-    return require_axes(name, value, "run")
+require_curves = functools.partial(require_runs, unit="point", axis=-1)  # [..., points]
 
 
-def require_curves(name: str, value: Any) -> np.ndarray:
-    """Curves `[..., points]` of at least one point."""
-    return require_axes(name, value, "point")
+def require_some_run(name: str, value: Any) -> np.ndarray:
+    """Return an array of at least one run; its numbers need not be finite."""
+    array = np.asarray(value, dtype=float)
+    if array.ndim == 0 or len(array) == 0:
+        raise ArgumentError(name, "have at least one run", array.shape, f"shape {array.shape}")
+    return array
 
 
 def require_level(level: Any) -> float:
-    """A confidence level in (0, 1)."""
+    """Return a confidence level in (0, 1)."""
     level = require_number("level", level, above=0, at_most=1)
     if level == 1:
         raise ArgumentError("level", "be below 1", 1.0)
@@ -214,7 +212,7 @@ def require_level(level: Any) -> float:
 
 
 def require_lengths(lengths: Any, num_points: int) -> np.ndarray:
-    """Positive numbers of episodes behind the points; one each where `None` is given."""
+    """Return positive numbers of episodes behind the points; one each where `None` is given."""
     if lengths is None:
         return np.ones(num_points)
     lengths = require_array("lengths", lengths, (num_points,))

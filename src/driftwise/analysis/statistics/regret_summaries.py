@@ -17,6 +17,7 @@ from driftwise.analysis.statistics.estimation import (
     require_curves,
     require_lengths,
     require_runs,
+    require_some_run,
 )
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 
@@ -122,9 +123,7 @@ def recovery_times(
 
 def recovery_summary(times: np.ndarray) -> RecoverySummary:
     """Share of runs that recovered, of `recovery_times` `[runs, changes]`, and their median over all runs."""
-    times = np.asarray(times, dtype=float)
-    if times.ndim == 0 or len(times) == 0:
-        raise ArgumentError("times", "have at least one run", times.shape, f"shape {times.shape}")
+    times = require_some_run("times", times)
     unknown = np.isnan(times).any(axis=0)
     known = np.where(unknown, 0.0, times)
     median, share = np.median(known, axis=0), np.isfinite(known).mean(axis=0)
