@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,11 +43,9 @@ def tables(
     last, switches = [ridge**dim] * horizon, 0
     for k, episode in enumerate(played):
 
-        def regression(h: int, targets: Sequence[float], k: int = k) -> Sums:
+        def regression(h: int, targets: Sequence[Any], k: int = k) -> Sums:
             phis = [features[one.states[h], one.actions[h]] for one in played[:k]]
-            return sums_of(
-                ((w[h], *pair) for w, *pair in zip(weights, phis, targets, strict=True)), ridge, dim
-            )
+            return sums_of(zip([each[h] for each in weights], phis, targets, strict=True), ridge, dim)
 
         def regressed(h: int, values: np.ndarray, k: int = k) -> np.ndarray:
             return regression(h, [values[one.successors[h]] for one in played[:k]]).estimate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,5 +66,5 @@ def steps(episode: Episode, values: np.ndarray) -> Iterator[tuple[tuple[int, int
         yield (h, s, a), episode.rewards[h], s_next, values[h + 1, s_next] if h + 1 < horizon else 0.0
 
 
-def cut(value: float, low: float, high: float) -> float:
+def cut(value: Any, low: float, high: float) -> float:
     return min(max(value, low), high)
