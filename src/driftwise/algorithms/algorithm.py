@@ -45,7 +45,7 @@ _COMMON_ARGUMENTS = r"""Args:
   radius_scale: a factor of $\beta_t$.
   beta_scale: $c$ of the radius, see `driftwise.theory.tuning`.
   norm: `"sandwich"` as above; `"single"` is the norm of $V_t^{-1}$, never smaller.
-  information: `"count"` is $\ell_t$ as above; `"determinant"` is what it bounds, smaller and dearer.
+  information: `"count"` is $\ell_t$ of `lin_ucb`; `"determinant"` is what it bounds, smaller and dearer.
   clip: of values; `"tight"` clips step h to $[0, H-h+1]$, the others as above.
   epsilon: $\varepsilon \in [0, 1]$.
   scale: $c \ge 0$, one in the paper.
@@ -155,15 +155,14 @@ def register(
 ) -> Callable[[Callable[P, A]], Algorithm[P, A]]:
     """Register a recipe: the command line, the docs and the contract tests take it from the registry.
 
-    Sections of its docstring, such as `When not:`, begin a line each and need no blank lines. Arguments that
-    it leaves out are described as their group of keywords describes them.
+    Sections of its docstring, such as `When not:`, need no blank lines between them. Arguments that it leaves
+    out are described as their group of keywords describes them.
 
     Args:
-      forgetting, exploration, paper, problem: columns of the table. By default the paper is that with which
-        the section `Reference:` begins, and the problem is the family's.
+      forgetting, exploration, paper, problem: columns of the table. By default the paper is the first one of
+        the section `Reference:`, and the problem is the family's.
       bound: its bound, unless `driftwise.theory.bounds` has one.
-      takes_grids: whether every number may be a grid; not where a recipe computes with numbers at once. By
-        default only those for an unknown variation do so.
+      takes_grids: whether every number may be a grid; by default not for an unknown variation.
       takes_arms: whether the base may be several agents.
     """
 
@@ -199,8 +198,7 @@ def tuned_by(
     """Give a registered recipe a tuning, which the tuned form takes parameters from.
 
     Args:
-      tuning: a function of the spec and of keywords, `num_episodes` and `variation` among them, that returns
-        parameters of the recipe.
+      tuning: a function of the spec and of keywords of the run that returns parameters of the recipe.
       names: the parameters that are taken from the result.
     """
 

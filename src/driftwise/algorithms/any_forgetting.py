@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Required, TypedDict, Unpack
 
 from driftwise.base.schema import add_defaults
 from driftwise.base.types import Forgetting, Numeric, Spec
-from driftwise.base.validation import require_choice
+from driftwise.base.validation import require_choice, require_number
 from driftwise.parts import forgetting as kinds
 from driftwise.theory import tuning
 
@@ -37,11 +37,14 @@ def choose_forgetting(**forgetting: Unpack[AnyForgetting]) -> Forgetting:
     return next((makers[name](value) for name, value in chosen.items()), kinds.NoForgetting())
 
 
-class LinearRun(TypedDict, total=False):
+class TheoryRun(TypedDict, total=False):
     num_episodes: Required[int]
-    variation: Required[float]
     delta: Annotated[float, 0.05]
     beta_scale: Annotated[float, 1.0]
+
+
+class LinearRun(TheoryRun, total=False):
+    variation: Required[float]
     forgetting: Annotated[ForgettingKind, "exponential"]
 
 
@@ -50,6 +53,14 @@ class ForgettingRun(TypedDict, total=False):
     forgetting: Annotated[ForgettingKind, "none"]
     delta: Annotated[float, 0.05]
     beta_scale: Annotated[float, 1.0]
+
+
+def read_run(group: type, run: Any) -> dict[str, Any]:
+    """The keywords of a group with their defaults; δ and the scale of the radius are checked."""
+    options = add_defaults(group, run)
+    options["delta"] = require_number("delta", options["delta"], above=0, at_most=1)
+    options["beta_scale"] = require_number("beta_scale", options["beta_scale"], at_least=0)
+    return options
 
 
 def radius_and_memory(

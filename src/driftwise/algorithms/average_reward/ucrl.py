@@ -47,11 +47,9 @@ class OptimisticGain(Agent):
     r"""Act on the best of all MDPs that the samples allow, until some pair was seen as often as before.
 
     The agent of `ucrl2`, with the samples that are not forgotten and rewards `min(1, r̂ + radius)`. An epoch
-    is also over when everything was forgotten and, if there is a `period`, after every so many steps.
-
-    A pair without samples may pay 1 and lead anywhere, as the published radii have it. Ties go to the first
-    action. A plan's `values` are an upper bound of the gain in the best of those MDPs, the same for all
-    states.
+    is also over when everything was forgotten and, if there is a `period`, after every so many steps. A pair
+    without samples may pay 1 and lead anywhere. Ties go to the first action. A plan's `values` are an upper
+    bound of the gain in the best of those MDPs.
     """
 
     spec: Spec = member(Spec)
@@ -149,8 +147,8 @@ def ucrl2(spec: Spec, **optimism: Unpack[Optimism]) -> OptimisticGain:
     When to use: the problem has no episodes and does not drift; it is the baseline of this family.
     When not: the problem drifts. Samples of the old problem stay in the means for ever.
     Reference: Jaksch, Ortner & Auer 2010, Figure 1 (the algorithm) and Figure 2 (the inner maximum).
-    Deviations from the paper: a pair without samples may pay 1 and lead anywhere, which the radii say
-    themselves unless the scale is small; value iteration has a cap.
+    Deviations from the paper: a pair without samples may pay 1 and lead anywhere at any scale; value
+    iteration has a cap.
     """
     return _with_ucrl2_radii(spec, NoForgetting(), **optimism)
 
@@ -174,7 +172,7 @@ def tune_sw_ucrl(
 ) -> dict[str, Any]:
     """The window for ℓ changes, `W = (16.53 T D S √(A log(T/δ)) / ℓ)^(2/3)` [likely].
 
-    They are `environment.changes(num_episodes)`, and D is `environment.diameter(num_episodes)`.
+    `changes` are `environment.changes(num_episodes)`, D is `environment.diameter(num_episodes)`.
     """
     if not isinstance(changes, (tuple, list)):
         raise ArgumentError("changes", "be a list of steps", changes)
@@ -234,8 +232,8 @@ def swucrl2_cw(
     When to use: the problem has no episodes, and its transitions move slowly.
     When not: it is the rewards alone that move; widening then only makes the agent explore more.
     Reference: Cheung, Simchi-Levi & Zhu 2020, Algorithm 1 and Theorem 1.
-    Deviations from the paper: those of `ucrl2`; epochs end when W, 2W, … steps were played, where the printed
-    loop could not go on. A tuned window is never longer than the run.
+    Deviations from the paper: those of `ucrl2`; epochs end when W, 2W, … steps were played. A tuned window is
+    never longer than the run.
     """
     num_episodes = require_number("num_episodes", num_episodes, at_least=1, integer=True)
     delta, scale, most = _checked(**optimism)
@@ -257,8 +255,8 @@ def tune_variation_ucrl(
     """Phases of `⌈i²/V²⌉` steps for a variation V, each widened by its own share of `variations`.
 
     They are `environment.variation(num_episodes)`. `tuning="ours"`: V is their `total` `V_r + V_p`, given as
-    `variation`, less for longer phases. `"paper"`: V is `V_r + D V_p` with the `diameter` D,
-    `environment.diameter(num_episodes)`; it comes from `variations`, and `variation` is not used.
+    `variation`. `"paper"`: V is `V_r + D V_p` from `variations` alone, with the `diameter` D,
+    `environment.diameter(num_episodes)`.
     """
     moves = require_instance("variations", variations, Variation)
     if not len(moves.reward) == len(moves.transition) == num_episodes - 1:
@@ -302,8 +300,7 @@ def variation_ucrl(
 
     Args:
       restarts: steps, from 0, before which everything is forgotten.
-      reward_widening: $V_r \ge 0$, the variation of rewards in a phase, or `Phases(restarts, values)` with
-        one for each.
+      reward_widening: $V_r \ge 0$, the variation of rewards in a phase, or `Phases(restarts, values)`.
       transition_widening: $V_p \ge 0$, that of transitions.
 
     The paper's phases have $\lceil i^2/(V_r + DV_p)^2\rceil$ steps, $i = 1, 2, \dots$, for regret of at most
@@ -315,7 +312,7 @@ def variation_ucrl(
     Reference: Ortner, Gajane & Auer 2019, Algorithms 1 and 2 and Theorem 3. Its regret is $v^*_T(s_1) -
     \sum_t r_t$, against the best policy for all T steps; regret is against the gain of each step here.
     Deviations from the paper: those of `ucrl2`; the phases of `tuned`; moves from one phase to the next are
-    no part of a phase's variation, since no estimate mixes samples from both sides.
+    no part of a phase's variation.
     """
     num_states, (delta, scale, most) = spec.num_states, _checked(**optimism)
     logarithm = np.log(16 * num_states * spec.num_actions / delta)

@@ -31,7 +31,7 @@ def _caution(
     if noise_scale is None:
         raise ArgumentError("alpha", "be a number above 0 where no noise_scale is given", None)
     numbers = dict(noise_scale=noise_scale, norm_bound=norm_bound, ridge=ridge)
-    sigma, bound, ridge = (np.asarray(require_numeric(*number, at_least=0)) for number in numbers.items())
+    sigma, bound, ridge = (np.asarray(require_numeric(*item, at_least=0)) for item in numbers.items())
     spread = sigma * math.sqrt(spec.dim) + np.sqrt(ridge) * bound
     return Caution(spread / np.maximum(corruption, _LEAST))
 
@@ -76,8 +76,8 @@ def cw_oful(
       alpha: $\alpha > 0$; $(\sigma\sqrt d + \sqrt\lambda S)/C$ unless given.
     When to use: nothing drifts, but some rewards may be wrong, and you can bound by how much in all.
     When not: rewards can be trusted, or the problem drifts; see `lin_ucb` and `robust_weight_ucb`.
-    Reference: He, Zhou, Zhang & Gu 2022, CW-OFUL. We had its abstract and, at second hand, its algorithm: the
-    values of $\alpha$ and of the tuned $\lambda$ may be printed with other constants.
+    Reference: He, Zhou, Zhang & Gu 2022, CW-OFUL, at second hand: $\alpha$ and the tuned $\lambda$ may be
+    printed with other constants.
     Deviations from the paper: those of `lin_ucb`.
     """
     amount = require_numeric("corruption", corruption, at_least=0)
@@ -122,8 +122,7 @@ def robust_weight_ucb(
       w_t = \min\Bigl\{1, \frac{\alpha}{\|x_t\|_{V_t^{-1}}}\Bigr\},$$
 
     and the radius $\beta_t$ of `weight_ucb`, wider by $\alpha\eta^{-1/2}\tilde C$: corruption is forgotten at
-    half the rate. The sandwich with $\tilde V_t$ below is the width of noise alone; `norm="sandwich"` has the
-    bonus
+    half the rate. With `norm="sandwich"` the width of noise alone has the sandwich:
     $$\tilde V_t = \sum_{\tau<t} \eta^{2(t-1-\tau)} w_\tau^2 x_\tau x_\tau^\top + \lambda I, \qquad
       \beta_t\sqrt{x^\top V_t^{-1} \tilde V_t V_t^{-1} x} +
       \alpha\eta^{-1/2}\tilde C\sqrt{x^\top V_t^{-1} x}.$$
@@ -132,13 +131,12 @@ def robust_weight_ucb(
       corruption: $\tilde C \ge \sum_{\tau<t} \eta^{(t-1-\tau)/2} |c_\tau|$ in every round $t$, say $\bar
         c/(1-\sqrt\eta)$ if no reward is changed by more than $\bar c$; 0 is `weight_ucb`.
       alpha: $\alpha > 0$; $(\sigma\sqrt d + \sqrt\lambda S)\sqrt\eta/\tilde C$ unless given.
-      norm: `"single"` is the norm of $V_t^{-1}$ for all; `"sandwich"` as above, never larger.
-      radius: instead of $\beta_t$: with `"single"` for noise and corruption, with `"sandwich"` for noise
-        alone, and corruption has its own term.
+      norm: `"single"` is the norm of $V_t^{-1}$ for all; `"sandwich"` is never larger.
+      radius: instead of $\beta_t$: with `"single"` for noise and corruption, with `"sandwich"` for noise.
     When to use: the problem drifts and some rewards may be wrong.
     When not: rewards can be trusted. Caution gives weight away, and no bound covers both at once.
-    Reference: the weights are those of He, Zhou, Zhang & Gu 2022; that they go with forgetting is our
-    derivation, see `driftwise.parts.least_squares.Caution`. No bound on the regret is known.
+    Reference: weights of He, Zhou, Zhang & Gu 2022; for forgetting they are our derivation, see
+    `driftwise.parts.least_squares.Caution`. No bound on the regret is known.
     """
     forgetting = ExponentialWeights(rate)
     amount = require_numeric("corruption", corruption, at_least=0) / np.sqrt(forgetting.rate)

@@ -23,7 +23,7 @@ _FREE = 2.0  # the badness of a slot without a model: above that of any model, w
 class PoolState(NamedTuple):
     """The models of M slots, and how well each predicted lately."""
 
-    models: Moments  # gram [M, d, d]; tick [M] and weight [M] are the numbers of samples that models took
+    models: Moments  # gram [M, d, d]; tick [M] and weight [M] count the samples that models took
     alive: Array  # [M] whether there is a model in the slot
     created: Array  # [M] the round from which on its model is judged
     num_wrong: Array  # [M] its wrong predictions within the window
@@ -36,9 +36,8 @@ class PoolState(NamedTuple):
 class ModelPool(Wrapper):
     """A pool of models, of which the one of least badness acts: the agent of `dynamic_lin_ucb`.
 
-    `margin` is ε, `window` τ, `discard_level` δ₁, `admit_share` δ̃₁/δ₁ and `badness_delta` δ₂. `capacity` is
-    the number of slots; a new model that finds them full takes the worst. `longest_window` is the capacity of
-    the ring of judgements: at least what is asked for and the largest `window`, as a power of two.
+    `margin` is ε, `window` τ, `discard_level` δ₁, `admit_share` δ̃₁/δ₁, `badness_delta` δ₂. `capacity` is
+    the number of slots; `longest_window`, of the ring of judgements, the power of two above any `window`.
     """
 
     base: LeastSquares = member(LeastSquares)
@@ -178,19 +177,16 @@ def dynamic_lin_ucb(
       radius: $\beta \ge 0$ instead of $\beta_m$, the radius of `lin_ucb` for the samples the model took.
       delta: $\delta_1 \in (0, 1]$, the share of wrong predictions that a correct model may have.
       window: $\tau$, rounds in which a model is judged.
-      admit_share: $\tilde\delta_1/\delta_1 \in [0, 1]$. The larger it is, the rarer are new models; at 1 the
-        pool holds a single one, which is restarted.
+      admit_share: $\tilde\delta_1/\delta_1 \in [0, 1]$; the larger, the rarer are new models; 1 restarts one.
       badness_delta: $\delta_2 \in (0, 1]$.
       capacity: models that the pool can hold.
-    When to use: the problem jumps rarely and stays the same in between. A model is dropped when it predicts
-    wrongly too often.
+    When to use: the problem jumps rarely and stays the same in between.
     When not: it drifts slowly. A model is found wrong only when it is far off.
     Reference: Wu, Iyer & Wang 2018, Algorithm 1. The defaults of $\tau, \delta_1, \tilde\delta_1, \delta_2$
     are those with which Russac, Vernade & Cappé (NeurIPS 2019) published their code of it.
     Deviations from the paper: the pool is bounded by `capacity`; when it is full, a new model replaces that
-    of the highest $\hat e_m$. The radius is that of Abbasi-Yadkori et al. (2011) with explicit constants. A
-    model that has not been judged yet ranks as if judged once, without error. Ties between models go to the
-    oldest, ties between arms are broken at random.
+    of the highest $\hat e_m$. The radius has explicit constants (Abbasi-Yadkori et al. 2011). A new model
+    ranks as if judged once, without error. The oldest of tied models acts; arms that tie are drawn.
     """
     known: Any = dict(noise_scale=noise_scale, norm_bound=norm_bound, delta=delta, radius_scale=radius_scale)
     known |= dict(spread="epochs", shares=1, radius=radius, ridge=ridge)

@@ -61,17 +61,15 @@ def glb_weight_ucb(
     $$\lambda c_\mu\hat\theta_t + \sum_{\tau<t} \eta^{t-1-\tau}(\mu(x_\tau^\top\hat\theta_t) - r_\tau)x_\tau
       = 0, \qquad V_t = \sum_{\tau<t} \eta^{t-1-\tau} x_\tau x_\tau^\top + \lambda I,$$
     $$x_t \in \arg\max_x\; \mu(x^\top\tilde\theta_t) + \frac{2k_\mu}{c_\mu}\beta_t \sqrt{x^\top V_t^{-1} x},$$
-    where $\tilde\theta_t$ is $\hat\theta_t$, or for $\|\hat\theta_t\| > S$ its projection onto the ball;
-    $\beta_t$ is the radius of `d_lin_ucb` with $c_\mu S$ in the place of $S$. The slope of $\mu$ is between
-    $c_\mu$ and $k_\mu = 1/4$ where $|z| \le S$.
+    where $\tilde\theta_t$ is $\hat\theta_t$, projected onto the ball if $\|\hat\theta_t\| > S$; $\beta_t$ is
+    the radius of `d_lin_ucb` with $c_\mu S$ for $S$; $c_\mu \le \mu'(z) \le k_\mu = 1/4$ where $|z| \le S$.
 
     Args:
       ridge: $\lambda > 0$; the paper's is $d/c_\mu^2$.
       noise_scale: $\sigma \ge 0$; 1/2, which holds for clicks, unless given.
       radius: in the place of $2k_\mu\beta_t/c_\mu$.
     When to use: rewards are clicks that drift, and you want maximum likelihood with a proven bound.
-    When not: rounds are many and must be quick. A round costs as much as there are samples; `d_glb_omd` has
-    one step.
+    When not: rounds are many. A round costs as much as there are samples; `d_glb_omd` has one step.
     Reference: Wang, Zhao & Zhou 2023, GLB-WeightUCB.
     Deviations from the paper: $\delta'$, as of `d_lin_ucb`; samples of weights below 1e-12 are dropped.
     """
@@ -124,10 +122,8 @@ def sc_d_glucb(
       ridge: $\lambda > 0$; the paper's is $d\log K$.
       radius: in the place of $\beta_t/\sqrt{c_\mu}$.
       radius_scale: a factor of $\beta_t$; the paper's experiments have 1/5.
-    When to use: rewards are clicks with chances near 0 or 1, which jump a few times. Its bound depends least
-    on the slope.
-    When not: rounds are many and must be quick. A round costs as much as there are samples; `d_glb_omd` has
-    one step.
+    When to use: rewards are clicks with chances near 0 or 1, which jump a few times.
+    When not: rounds are many. A round costs as much as there are samples; `d_glb_omd` has one step.
     Reference: Russac, Faury, Cappé & Garivier 2021, SC-D-GLUCB.
     Deviations from the paper: samples of weights below 1e-12 are dropped.
     """

@@ -71,11 +71,10 @@ def restart_lin_ucb(
     The radius is that of `sw_lin_ucb` for the $n$ rounds of the epoch so far.
 
     Args:
-      num_episodes: rounds of the run: $\delta' = \delta/\lceil K/E \rceil$, a share for each epoch; without
-        it $\delta' = \delta/(2e(1+\ln e)^2)$ in the epoch $e = 1, 2, \dots$
-      confidence: `"published"` is the paper's radius, with $n = E$ from the start and $\delta' = \delta$,
-        which does not cover all epochs at once; `information` does not count then.
-      information: as of `lin_ucb`, for the rounds of the epoch.
+      num_episodes: rounds of the run: $\delta' = \delta/\lceil K/E \rceil$; without it $\delta' =
+        \delta/(2e(1+\ln e)^2)$ in the epoch $e = 1, 2, \dots$
+      confidence: `"published"` has $n = E$ from the start and $\delta' = \delta$, which does not cover all
+        epochs at once; `information` does not count then.
     When to use: restarts on a schedule suit you, with a season or a release.
     When not: changes come at unknown times. Each restart also throws away what is still true.
     Reference: Zhao, Zhang, Jiang & Zhou 2020, Algorithm 1. The bound is that of the corrected analysis
@@ -101,7 +100,6 @@ def oracle_restart(
     Args:
       changes: rounds, from 0, the first of each stretch after a change: `environment.changes(num_episodes)`.
       delta: $\delta$, the chance of failure in any round: $\delta' = \delta/L$ in each of the L epochs.
-      information: as of `lin_ucb`, of the rounds since the last change.
     When to use: you want to know what forgetting could reach. It knows the changes.
     When not: outside of simulations, where nobody knows the changes.
     """
@@ -128,8 +126,7 @@ def d_lin_ucb(
     When not: you do not know that; `adaptive_lin_ucb` weighs memories by itself.
     Reference: Russac, Vernade & Cappé 2019, Algorithm 1 and Theorem 1. The bound is that of the corrected
     analysis (Touati & Vincent 2020).
-    Deviations from the paper: $\delta'$, see `confidence`; ties are broken at random. The authors' public
-    code deviates as well: it rebuilds $\tilde V_t$ from $V_t$ in every round.
+    Deviations from the paper: $\delta'$, see `confidence`; ties are broken at random.
     """
     return bandit.ucb_agent(spec, parts.ExponentialWeights(rate), norm, **confidence)
 
@@ -161,8 +158,7 @@ def weight_ucb(spec: Spec, *, rate: Numeric, **confidence: Unpack[SpreadConfiden
 
     Args:
       ridge: $\lambda > 0$; the paper's is $d$.
-    When to use: you want the smallest proven bound among bandits that forget smoothly, with one matrix
-    instead of two.
+    When to use: you want the smallest proven bound among bandits that forget smoothly, with one matrix.
     When not: exploration costs much. Its width is never below that of `d_lin_ucb`.
     Reference: Wang, Zhao & Zhou 2023, Algorithm 1.
     Deviations from the paper: those of `d_lin_ucb`.
@@ -187,17 +183,14 @@ def d_rand_lin_ucb(
     Args:
       radius_scale: a factor of $\beta_t$, hence the scale of $Z_t$, which theory leaves open.
       sign: $Z_t = |N(0, 1)|$ (`"folded"`) or $Z_t = N(0, 1)$ (`"signed"`).
-    When to use: you want random choices and the radius of `d_lin_ucb`. There is one draw a round, whatever
-    the dimension.
+    When to use: you want random choices by one draw a round, and the radius of `d_lin_ucb`.
     When not: you need the same choice from the same data; `d_lin_ucb` gives that.
     Reference: Kim & Tewari 2020 (corrected version), D-RandLinUCB.
-    Deviations from the paper: $Z_t$ is multiplied by $\beta_t$, where the paper scales it by a constant;
-    `radius` gives that constant.
+    Deviations from the paper: $Z_t$ is multiplied by $\beta_t$, in the paper by a constant, the `radius`.
     """
+    forgetting, ridge = parts.ExponentialWeights(rate), confidence.get("ridge", 1.0)
     exploration = parts.RandomisedUcb(bandit.confidence_radius(**confidence), sign)
-    return bandit.bandit_agent(
-        spec, parts.ExponentialWeights(rate), exploration, confidence.get("ridge", 1.0)
-    )
+    return bandit.bandit_agent(spec, forgetting, exploration, ridge)
 
 
 @register("exponential weights in seconds", "UCB", "ours", "weight_ucb's for equal gaps")
@@ -230,7 +223,7 @@ def clock_lin_ucb(
     When not: rounds are evenly spaced; `d_lin_ucb` counts them and is simpler.
 
     There is no paper. Where nothing changes and times do not depend on rewards, the radius of `prior="zero"`
-    holds at each time: weights are then numbers known beforehand, as in `weight_ucb`.
+    holds at each time, as in `weight_ucb`.
     """
     forgetting = parts.ClockWeights(to_seconds("half_life", half_life), prior, reference)
     return bandit.ucb_agent(spec, forgetting, norm, **confidence)
@@ -264,23 +257,20 @@ def sift_lin_ucb(
     $$x_t \in \arg\max_x\; x^\top V_t^{-1}b_t + \beta_t\sqrt{x^\top V_t^{-1}\tilde V_tV_t^{-1}x}, \qquad
       V_1 = \tilde V_1 = \lambda I, \quad b_1 = 0.$$
 
-    With arms that are orthogonal, each forgets by its own plays: $1/(1-\eta)$ of them count. No width grows
-    while nobody looks, so that nothing makes it try again an arm which has become better. `fading` is a
-    remedy, `epsilon` of an online bandit another: with $\rho < 1$ all directions go stale, too, by $V_t
-    \leftarrow \rho V_t + (1-\rho)\lambda I$, $\tilde V_t$ likewise, and $b_t \leftarrow \rho b_t$ at the
-    beginning of a round's update.
+    Of orthogonal arms each forgets by its own plays: $1/(1-\eta)$ of them count. No width grows without a
+    play, so that an arm which has become better is not tried again. `fading` is a remedy, `epsilon` of an
+    online bandit another: with $\rho < 1$ a round's update begins with $V_t \leftarrow \rho V_t +
+    (1-\rho)\lambda I$, $\tilde V_t$ likewise, and $b_t \leftarrow \rho b_t$.
 
     Args:
       rate: $\eta \in (0, 1]$; 1 is `lin_ucb` if nothing fades.
       threshold: $\epsilon > 0$; arms with $\|x\|^2 < \epsilon$ teach nothing.
-      fading: $\rho \in (0, 1]$; 1 lets nothing go stale that is not played. Take it above $\eta$: the weight
-        of what is not played falls to $e^{-1}$ in $1/(1-\rho)$ rounds.
+      fading: $\rho \in (0, 1]$, above $\eta$: what is not played weighs $e^{-1}$ after $1/(1-\rho)$ rounds.
       noise_scale: $\sigma \ge 0$; needed unless `radius` is given. The radius of `d_lin_ucb` has
         $\operatorname{tr}\tilde V_t - d\lambda$ in the place of $\sum\omega^2$.
     When to use: some arms are played rarely, and what is known of them should last until then.
     When not: an arm may become better while nobody plays it, and nothing fades, or you need a bound.
     Reference: the forgetting is SIFt, of Lai & Bernstein 2024. The bandit and $\tilde V_t$, the covariance of
-    $b_t - V_t\theta$ in units of the noise, are ours. No deviation bound is known where arms are chosen by
-    what was seen: $\beta_t$ is borrowed.
+    $b_t - V_t\theta$ in units of the noise, are ours. $\beta_t$ is borrowed: no deviation bound is known.
     """
     return bandit.ucb_agent(spec, parts.DirectionalForgetting(rate, threshold, fading), norm, **confidence)

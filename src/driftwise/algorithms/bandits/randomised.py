@@ -38,8 +38,7 @@ def epsilon_greedy(
     With probability $\varepsilon$ the arm is drawn uniformly from those of the round; else it is one with the
     largest $x^\top\hat\theta_t$.
 
-    When to use: you want the simplest baseline that explores and forgets; every arm has a probability above
-    zero, so that its log can be replayed.
+    When to use: you want the simplest baseline that explores and forgets, with a log that can be replayed.
     When not: exploration costs much. It tries bad arms as often at the end as at the start.
     """
     return bandit_agent(spec, ExponentialWeights(rate), EpsilonGreedy(epsilon), ridge)
@@ -56,8 +55,7 @@ def lin_ts(spec: Spec, *, scale: Numeric, ridge: Numeric = 1.0) -> LeastSquares:
 
     Args:
       scale: $a \ge 0$ ($v$ in the paper); the noise's deviation is the Bayesian choice, theory asks for more.
-    When to use: nothing drifts, and you want random choices. Many decisions before the first reward differ
-    from each other.
+    When to use: nothing drifts, and you want random choices, also before the first reward.
     When not: the problem changes; `d_lin_ts` and `adaptive_lin_ts` forget.
     Reference: Agrawal & Goyal 2013, Algorithm 1.
     Deviations from the paper: none.
@@ -82,7 +80,7 @@ def d_lin_ts(spec: Spec, *, rate: Numeric, scale: Numeric, ridge: Numeric = 1.0)
     When not: you cannot guess the pace; `adaptive_lin_ts` weighs memories by itself.
     Reference: Kim & Tewari 2020 (corrected version), D-LinTS.
     Deviations from the paper: the root of $\tilde V_t$ is Cholesky's, which gives the same distribution. The
-    tuned form has D-LinUCB's rates, `"published"` too, which leave out the log of the arms in the bound.
+    tuned form has D-LinUCB's rates, which leave out the log of the arms in the bound.
     """
     return bandit_agent(spec, ExponentialWeights(rate), Thompson(scale), ridge)
 
@@ -103,15 +101,14 @@ def square_cb(spec: Spec, *, gamma: Numeric, rate: Numeric = 1.0, ridge: Numeric
       p_t(a) = \frac{1}{N + \gamma\,(b - x_a)^\top\hat\theta_t} \quad (a \ne b), \qquad
       p_t(b) = 1 - \sum_{a \ne b} p_t(a).$$
 
-    With gaps of at most 1 no probability is below $1/(N + \gamma)$, which makes every log of its decisions
-    useful for evaluating other policies.
+    With gaps of at most 1 no probability is below $1/(N + \gamma)$.
 
     Args:
       gamma: $\gamma \ge 0$; theory's is $\sqrt{NT/(d\log(T/d) + \log(2/\delta))}$ for rewards in [0, 1].
     When to use: every arm needs a probability above zero, so that the log can evaluate other policies.
     When not: there are many arms. All of them are explored, and the bound grows with their number.
     Reference: Foster & Rakhlin 2020, Algorithm 1 and Theorem 1.
-    Deviations from the paper: arms that are tied for the best share what is left. Forgetting is ours, and so
-    is the tuned $\gamma$ then, with the memory in the place of $T$; no bound is known for it.
+    Deviations from the paper: arms that are tied for the best share what is left. Forgetting is ours, with
+    the memory in the place of $T$ in the tuned $\gamma$; no bound is known for it.
     """
     return bandit_agent(spec, ExponentialWeights(rate), InverseGap(gamma), ridge)

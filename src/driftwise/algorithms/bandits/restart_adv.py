@@ -26,8 +26,7 @@ _SOFTMAX = Softmax(1.0)
 class AdversarialLinear(Agent):
     r"""Exponential weights over arms, mixed with a G-optimal design: the agent of `restart_adv`.
 
-    Rewards are divided by `reward_bound`. Gains are linear in features, so that arms may change: then each
-    round has a design of its own.
+    Gains are linear in features, so that arms may change: then each round has a design of its own.
 
     The moments have $g = \sum Q(p)^{-1}ar$ as `cross`, with $G(x) = x^\top g$, and for `gram` what the same
     sum of $aa^\top$ is in the mean: a number of rounds times $I$.
@@ -126,24 +125,20 @@ def restart_adv(
       G(x) \leftarrow G(x) + x^\top Q(p_t)^{-1}a_t\,r_t \quad\text{for all } x,$$
     $$\zeta = c\,\sqrt{\frac{\log N}{3dE}}, \qquad \gamma = \min\{1,\; c'\zeta d\}.$$
 
-    A block's regret is at most $2\sqrt{3dE\log N}$ against any arm, for any rewards, so that all is at most
-    $6(\tfrac34 d\log N)^{1/3}\Delta^{1/3}K^{2/3}$ in a tuned run, with $\Delta = \sum_t\max_a|a^\top(\theta_t
-    - \theta_{t+1})|$. No arm's probability is below $\gamma\pi(a)$, and a plan has all of them: a log of its
-    decisions can evaluate other policies.
+    A block's regret is at most $2\sqrt{3dE\log N}$ against any arm, for any rewards, and that of a tuned run
+    $6(\tfrac34 d\log N)^{1/3}\Delta^{1/3}K^{2/3}$ with $\Delta = \sum_t\max_a|a^\top(\theta_t -
+    \theta_{t+1})|$. No arm's probability is below $\gamma\pi(a)$: its log can evaluate other policies.
 
     Args:
-      period: $E$, rounds of a block.
       step_scale: $c$.
       mixing_scale: $c'$; below 1 a step may be larger than the proof allows.
-      reward_bound: rewards lie within $\pm$ this; online others are refused. Noise that goes beyond leaves
-        estimates without bias, but not the bound.
+      reward_bound: rewards lie within $\pm$ this; online others are refused.
     When to use: arms are fixed, and an adversary may choose the rewards.
     When not: arms change from round to round, or rewards are noisy but calm; it explores all the time.
     Reference: Cheung, Simchi-Levi & Zhu 2022, for blocks of an adversarial linear bandit; that bandit and its
     constants are EXP2 with John's or a G-optimal exploration (Bubeck, Cesa-Bianchi & Kakade 2012).
-    Deviations from the papers: the tuned form takes $\sum_t\|\theta_t - \theta_{t+1}\|$ for $\Delta$, which
-    is not smaller for arms of length at most one. Arms that change from round to round are played, without a
-    bound.
+    Deviations from the papers: the tuned form takes $\sum_t\|\theta_t - \theta_{t+1}\|$ for $\Delta$, not
+    smaller for arms of length at most one. Arms that change are played, without a bound.
     """
     require_bandit(spec)
     return AdversarialLinear(spec, PeriodicRestart(period), step_scale, mixing_scale, reward_bound)

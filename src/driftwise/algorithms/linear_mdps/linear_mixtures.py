@@ -7,13 +7,13 @@ import numpy as np
 
 from driftwise.algorithms import any_forgetting
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.any_forgetting import AnyForgetting, ForgettingRun, choose_forgetting
+from driftwise.algorithms.any_forgetting import AnyForgetting, ForgettingRun, choose_forgetting, read_run
 from driftwise.base import Agent, AnchorMeasures, Forgetting, MeanRewards, member, number
 from driftwise.base.arrays import namespace, scan
 from driftwise.base.part import part
 from driftwise.base.schema import add_defaults
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Radius, Spec
-from driftwise.base.validation import require_count, require_number
+from driftwise.base.validation import require_count
 from driftwise.parts import BernsteinRadius, ConfidenceRadius, MixtureRadius, ValueTargeted, VarianceWeights
 from driftwise.parts.exploration import radius_at
 from driftwise.parts.regression import linear, quadratic
@@ -95,14 +95,12 @@ def tune_oppo(spec: Spec, *, num_episodes: int, **options: Unpack[ForgettingRun]
     Without forgetting, `variation` is not used. With any, the policy restarts after LSVI-UCB-Restart's
     period, with the step size for as many episodes; this is ours.
     """
-    given, horizon = add_defaults(ForgettingRun, options), spec.horizon
+    given, horizon = read_run(ForgettingRun, options), spec.horizon
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=given["variation"])
     memory = any_forgetting.linear_keyword(spec, given["forgetting"], **run)
     stretch = restart_period(dim=spec.dim, horizon=horizon, **run) if memory else num_episodes
-    delta = require_number("delta", given["delta"], above=0, at_most=1)
-    scale = require_number("beta_scale", given["beta_scale"], at_least=0)
     step = mirror_descent_step(num_actions=spec.num_actions, horizon=horizon, num_episodes=stretch)
-    radius = MixtureRadius(horizon, num_episodes, delta, scale)
+    radius = MixtureRadius(horizon, num_episodes, given["delta"], given["beta_scale"])
     return dict(step_size=step, radius=radius, policy_period=stretch if memory else 0, **memory)
 
 
@@ -132,8 +130,7 @@ def oppo(
       H-h+1\}^+, \qquad V_{k,h} = \langle Q_{k,h}, \pi_{k,h} \rangle, \qquad
       \pi_{k+1,h} \propto \pi_{k,h} \exp(\alpha Q_{k,h}),$$
 
-    where $\phi_{\tau,h}$ without an argument is that of the pair visited in episode $\tau$. The first policy
-    is uniform. As $\psi_j$ are probabilities, $\|\phi\| \le H\sqrt J$ and $\|c\| \le 1$: the paper's bounds.
+    where $\phi_{\tau,h}$ is that of the pair visited in episode $\tau$. The first policy is uniform.
 
     Args:
       step_size: $\alpha \ge 0$.
@@ -143,8 +140,7 @@ def oppo(
     When not: the problem jumps and the policy is never restarted, or you know no kernels.
     Reference: Cai, Yang, Jin & Wang 2019, Algorithm 1.
     Deviations from the paper: none without forgetting. Forgetting and restarts of the policy are additions; a
-    window for the estimate with restarts of the policy is the combination of PROPO (Zhong, Yang, Wang &
-    Szepesvári 2021).
+    window with restarts is the combination of PROPO (Zhong, Yang, Wang & Szepesvári 2021).
     """
     if policy_period is None:
         period = forgetting.get("period")
@@ -162,10 +158,9 @@ def tune_ucrl_vtr(
     weights its bound $J\log(1 + \sum\omega^2/(\lambda J))$. $\delta' = \delta/(HN)$ with $N$ the number of
     epochs for restarts, of episodes for weights and windows, and else 1. `beta_scale` is $c$.
 
-    Exponential weights have $\log(1/\eta) = \sqrt{P/(JHK)}$ for a mixture of the path $P = \sum_{k,h}
-    \|\theta_{k+1,h} - \theta_{k,h}\|$ with $\theta = \sqrt J c$; windows and epochs have
-    $\lceil\sqrt{JHK/P}\rceil$ episodes. `variation` stands for $P$. This is ours, by analogy with OPT-WLSVI
-    and not proved.
+    Exponential weights have $\log(1/\eta) = \sqrt{P/(JHK)}$ for the path $P = \sum_{k,h} \|\theta_{k+1,h} -
+    \theta_{k,h}\|$ of $\theta = \sqrt J c$, which is `variation`; windows and epochs have
+    $\lceil\sqrt{JHK/P}\rceil$ episodes. This is ours, by analogy with OPT-WLSVI and not proved.
     """
     given, memory = _options_and_memory(spec, num_kernels, num_episodes, options)
     by_epochs = given["forgetting"] in ("none", "restart")
@@ -211,15 +206,13 @@ def ucrl_vtr(
       \beta\sqrt{x_{k,h}^\top \Lambda_{k,h}^{-1} x_{k,h}}\bigr), \qquad
       V_{k,h}(s) = \max_a [Q_{k,h}(s,a)]_{[0,H]},$$
 
-    where $x_{\tau,h}$ without an argument is that of the pair visited in episode $\tau$: old samples keep the
-    values of their own episode. $\hat\theta$ estimates $\sqrt J c_h$, and $\|x\| \le 1$. Where it forgets,
-    sums are weighted.
+    where $x_{\tau,h}$ is that of the pair visited in episode $\tau$, with the values of that episode.
+    $\hat\theta$ estimates $\sqrt J c_h$. Where it forgets, sums are weighted.
 
     When to use: transitions are an unknown mixture of a few kernels that you know, and rewards are known.
     When not: you know no kernels, or rewards have to be learnt.
-    Reference: Ayoub, Jia, Szepesvári, Wang & Yang 2020, Algorithm 3 of the supplement, for linear mixtures:
-    each pair has the mixture of the confidence set that is best for it, which adds the bonus above. Algorithm
-    1 plans with one for all.
+    Reference: Ayoub, Jia, Szepesvári, Wang & Yang 2020, Algorithm 3 of the supplement, for linear mixtures.
+    Each pair has the mixture that is best for it; Algorithm 1 plans with one for all.
     Deviations from the paper: each step has its own mixture. Values are divided by $H$ and kernels by $\sqrt
     J$, so that $\lambda$ and $\beta$ have no units. Where several actions reach the clip, the one with the
     largest unclipped index acts; other ties are broken at random. Forgetting is ours.
@@ -232,17 +225,18 @@ def tune_ucrl_vtr_plus(
 ) -> dict[str, Any]:
     r"""$\lambda = 1/J$ and the radii of the paper, times `beta_scale`; a forgetting as fast as UCRL-VTR's.
 
-    $J$ is `num_kernels`, `len(environment.mu)`. Radii are those of `BernsteinRadius`; where nothing is
-    forgotten they hold for all episodes at once. `num_episodes` and `variation` are for the forgetting alone,
-    which is ours.
+    $J$ is `num_kernels`, `len(environment.mu)`. Radii are those of `BernsteinRadius`, for all episodes at
+    once. `num_episodes` and `variation` are for the forgetting alone, which is ours.
     """
     given, memory = _options_and_memory(spec, num_kernels, num_episodes, options)
-    kinds: dict[str, Any] = {"radius": "values", "variance_radius": "weights", "squares_radius": "squares"}
-    radii = {
-        name: BernsteinRadius(spec.horizon, of, given["delta"], given["beta_scale"])
-        for name, of in kinds.items()
-    }
-    return dict(**radii, ridge=1 / num_kernels, **memory)
+    numbers = given["delta"], given["beta_scale"]
+    return dict(
+        radius=BernsteinRadius(spec.horizon, "values", *numbers),
+        variance_radius=BernsteinRadius(spec.horizon, "weights", *numbers),
+        squares_radius=BernsteinRadius(spec.horizon, "squares", *numbers),
+        ridge=1 / num_kernels,
+        **memory,
+    )
 
 
 @tuned_by(
@@ -280,10 +274,8 @@ def ucrl_vtr_plus(
     then far below their worst case.
     When not: runs are short. Three radii have to be right, and `ucrl_vtr` has one.
     Reference: Zhou, Gu & Szepesvári 2021, Algorithm 1.
-    Deviations from the paper: values are divided by $H$, their squares by $H^2$ and kernels by $\sqrt J$; so
-    are variances, and with the ridge $\lambda/H^4$ of the squares all estimates and bonuses are the paper's.
-    Values are clipped to $[0, H]$. Where several actions reach the clip, the one with the largest unclipped
-    index acts; other ties are broken at random. Forgetting is ours.
+    Deviations from the paper: those of `ucrl_vtr`. Squares are divided by $H^2$ and have the ridge
+    $\lambda/H^4$, so that all estimates and bonuses are the paper's. Values are clipped to $[0, H]$.
     """
     weights = VarianceWeights(variance_radius, squares_radius)
     return ValueTargeted(spec, choose_forgetting(**forgetting), radius, ridge, clip, weights)

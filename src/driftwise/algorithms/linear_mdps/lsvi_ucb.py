@@ -1,12 +1,13 @@
 """LSVI-UCB, also on a window and restarted; with drawn parameters; with known features of successors."""
 
 import math
-from typing import Annotated, Any, Literal, Required, TypedDict, Unpack
+from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
+from driftwise.algorithms import any_forgetting
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.any_forgetting import AnyForgetting, LinearRun, choose_forgetting, radius_and_memory
+from driftwise.algorithms.any_forgetting import AnyForgetting, LinearRun, TheoryRun
 from driftwise.base.schema import add_defaults
 from driftwise.base.types import Numeric, Radius, Spec, Variation
 from driftwise.base.validation import require_choice, require_instance, require_number, require_numeric
@@ -20,10 +21,7 @@ class Regression(TypedDict, total=False):
     clip: Annotated[Literal["paper", "tight"], "paper"]
 
 
-class RadiusRun(TypedDict, total=False):
-    num_episodes: Required[int]
-    delta: Annotated[float, 0.05]
-    beta_scale: Annotated[float, 1.0]
+class RadiusRun(TheoryRun, total=False):
     mu_bound: Annotated[float | None, None]
 
 
@@ -71,9 +69,9 @@ def sw_lsvi_ucb(
 
     When to use: an episode is of full use for a known number of episodes and of none after that.
     When not: memory is scarce. A long window keeps all its samples; `opt_wlsvi` keeps sums.
-    Reference: Jin et al. 2020 with the window of Cheung, Simchi-Levi & Zhu 2019. Zhong, Yang, Wang &
-    Szepesvári 2021 have an SW-LSVI-UCB for linear kernel MDPs.
-    Deviations from the papers: linear MDPs instead of linear kernel ones; those of `lsvi_ucb`.
+    Reference: Jin et al. 2020 with the window of Cheung, Simchi-Levi & Zhu 2019; Zhong, Yang, Wang &
+    Szepesvári 2021 for linear kernel MDPs.
+    Deviations from the papers: linear MDPs; those of `lsvi_ucb`.
     """
     return LeastSquares(spec, SlidingWindow(length), Ucb(radius), **regression)
 
@@ -88,8 +86,7 @@ def tune_lsvi_ucb_restart(
 ) -> dict[str, Any]:
     """The radius of LSVI-UCB and the period for unknown or known local variation.
 
-    If it is known, epochs have another length, and the radius grows within each as `variations`
-    (`environment.variation(num_episodes)`) say.
+    If it is known, the radius grows within epochs by `variations`, `environment.variation(num_episodes)`.
     """
     sizes: dict[str, Any] = dict(horizon=spec.horizon, num_episodes=run["num_episodes"])
     radius = tune_lsvi_ucb(spec, **run)["radius"]
@@ -125,10 +122,9 @@ def tune_opt_rlsvi(
     r"""The scales of Theorem 1, and a forgetting as fast as OPT-WLSVI's.
 
     $\sigma = \sqrt H\,\beta$ with OPT-WLSVI's radius $\beta = c\,dH\sqrt\iota$, and $\alpha_U = \min\{1,
-    c'/(\sigma\sqrt d)\} = 2\alpha_L$; `beta_scale` is $c$ and `upper_scale` $c'$, which theory leaves open;
-    the minimum keeps features of norm one doubted that were never seen.
+    c'/(\sigma\sqrt d)\} = 2\alpha_L$; `beta_scale` is $c$ and `upper_scale` $c'$, which theory leaves open.
     """
-    radius, memory = radius_and_memory(spec, mu_bound, **run)
+    radius, memory = any_forgetting.radius_and_memory(spec, mu_bound, **run)
     scale = math.sqrt(spec.horizon) * radius
     upper_scale = require_number("upper_scale", upper_scale, above=0)
     return dict(scale=scale, upper=upper_scale / max(scale * math.sqrt(spec.dim), upper_scale), **memory)
@@ -171,7 +167,7 @@ def opt_rlsvi(
     if lower is None:
         lower = np.asarray(require_numeric("upper", upper, at_least=0)) / 2
     exploration = TruncatedThompson(scale, lower, upper)
-    return LeastSquares(spec, choose_forgetting(**forgetting), exploration, ridge, clip="none")
+    return LeastSquares(spec, any_forgetting.choose_forgetting(**forgetting), exploration, ridge, clip="none")
 
 
 def tune_matrix_rl(spec: Spec, **run: Unpack[LinearRun]) -> dict[str, Any]:
@@ -180,7 +176,7 @@ def tune_matrix_rl(spec: Spec, **run: Unpack[LinearRun]) -> dict[str, Any]:
     The radius is $c\,H\sqrt{d\iota}$ with OPT-WLSVI's logarithm $\iota$: a factor $\sqrt d$ less than where
     features of successors are not known. `beta_scale` is $c$, with all constants of the features in it.
     """
-    radius, memory = radius_and_memory(spec, **run)
+    radius, memory = any_forgetting.radius_and_memory(spec, **run)
     return dict(radius=radius / math.sqrt(spec.dim), **memory)
 
 
@@ -216,10 +212,10 @@ def matrix_rl(
     When to use: rewards and features of successors are known: a small matrix is all there is to learn.
     When not: rewards have to be learnt, or nobody knows the features of successors.
     Reference: Yang & Wang 2020, Algorithm 1.
-    Deviations from the paper: the most that an $M$ of the confidence ball can give depends on $\|\sum_s
-    \psi(s)V(s)\| \le C_\psi H$; the bound takes its place, so that the bonus is the same for all V. Where
-    several actions reach the clip, the one with the largest unclipped index acts; other ties are broken at
-    random. Forgetting, rewards that depend on episode and step, and `steps="apart"` are ours.
+    Deviations from the paper: those of `lsvi_ucb`. In the bonus $\|\sum_s \psi(s)V(s)\|$ is replaced by its
+    bound $C_\psi H$. Forgetting, rewards that depend on episode and step, and `steps="apart"` are ours.
     """
     known: Any = dict(rewards="known", successors="features", steps=steps)
-    return LeastSquares(spec, choose_forgetting(**forgetting), Ucb(radius, "single"), ridge, clip, **known)
+    return LeastSquares(
+        spec, any_forgetting.choose_forgetting(**forgetting), Ucb(radius, "single"), ridge, clip, **known
+    )

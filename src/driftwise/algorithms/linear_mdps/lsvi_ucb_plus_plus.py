@@ -1,9 +1,10 @@
 """LSVI-UCB++: least-squares value iteration with weighted samples, monotone tables and rare switching."""
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack
 
 from driftwise.algorithms.algorithm import register, tuned_by
+from driftwise.algorithms.any_forgetting import TheoryRun, read_run
 from driftwise.base import Agent, MeanRewards, Radius, choice, member, number
 from driftwise.base.arrays import namespace, order_after, scan, spd_inverse, spd_root, vecdot, where_tree
 from driftwise.base.part import part
@@ -137,11 +138,9 @@ def _solved(inverse: Array, cross: Array, values: Array) -> Array:
 def tune_lsvi_ucb_plus_plus(
     spec: Spec,
     *,
-    num_episodes: int,
-    delta: float = 0.05,
-    beta_scale: float = 1.0,
     rewards: Literal["known", "learnt"] = "known",
     noise_scale: float = 0.5,
+    **run: Unpack[TheoryRun],
 ) -> dict[str, Any]:
     r"""$\lambda = 1/H^2$ and the radii of the paper, with `beta_scale` the constant $c$ that it leaves open.
 
@@ -149,14 +148,13 @@ def tune_lsvi_ucb_plus_plus(
     \sqrt{d^3H^2}\,\iota)$ and $\tilde\beta = c(H^2\sqrt{d\lambda} + \sqrt{d^3H^4}\,\iota)$ with $\iota =
     \log(dHK/(\delta\lambda))$.
 
-    With `rewards="learnt"`, $\beta$ and $\bar\beta$ gain what unknown rewards take, which is ours:
-    $c(\sqrt{\lambda d} + \frac\sigma H\sqrt{2\log(H/\delta) + \log(\det\Sigma/\lambda^d)})$ with $\sigma$ =
-    `noise_scale`, as samples weigh at most $1/H^2$.
+    For learnt rewards $\beta$ and $\bar\beta$ gain $c(\sqrt{\lambda d} + \frac\sigma H\sqrt{2\log(H/\delta) +
+    \log(\det\Sigma/\lambda^d)})$ with $\sigma$ = `noise_scale`, which is ours.
     """
     dim, horizon, ridge = spec.dim, spec.horizon, 1 / spec.horizon**2
-    delta = require_number("delta", delta, above=0, at_most=1)
-    scale = require_number("beta_scale", beta_scale, at_least=0)
-    odds = dim * horizon * require_count("num_episodes", num_episodes) / (delta * ridge)
+    options = read_run(TheoryRun, run)
+    delta, scale = options["delta"], options["beta_scale"]
+    odds = dim * horizon * require_count("num_episodes", run["num_episodes"]) / (delta * ridge)
     start, root = math.sqrt(dim * ridge), math.sqrt(dim)
     noise = require_number("noise_scale", noise_scale, at_least=0) / horizon
     of_rewards = ConfidenceRadius(noise, root, delta, "determinant", "epochs", shares=horizon, scale=scale)
@@ -209,9 +207,9 @@ def lsvi_ucb_plus_plus(
     When not: anything drifts. Its tables only fall, so that what has become better is not seen. With the
     constants of the proof nothing is learnt in any run: for $d = H = 10$ the first samples weigh $10^{-12}$.
     Reference: He, Zhao, Zhou & Gu 2023, Algorithm 1.
-    Deviations from the paper: whether to switch is asked once an episode, after it (inside the loop over
-    steps, as printed, its own reset would stop it). Tables are made with the rewards of the episode before.
-    Ties are broken at random. The two factors, and rewards that are learnt, are ours.
+    Deviations from the paper: it may switch once an episode, after it, not inside the loop over steps.
+    Tables have the rewards of the episode before. Ties are broken at random. The two factors, and rewards
+    that are learnt, are ours.
     """
     radii = radius, lower_radius, squares_radius
     return MonotoneLeastSquares(spec, *radii, ridge, gap_scale, width_scale, rewards, reward_radius)

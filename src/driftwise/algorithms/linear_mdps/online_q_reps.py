@@ -198,9 +198,8 @@ def tune_online_q_reps(spec: Spec, *, num_episodes: int, variation: float = 0.0)
     r"""Rates that balance the two entropies against the variance of the estimates.
 
     With restarts after LSVI-UCB-Restart's period $E$ (the whole run where the variation is 0), $\eta = \alpha
-    = \sqrt{H \log A/(dE)}$ and $\gamma = \min\{1/2, d\eta\}$, which bounds $\eta\hat r$ by 1 where uniform
-    play spreads features evenly. This is ours: the theorem's numbers need the smallest eigenvalue of their
-    covariance.
+    = \sqrt{H \log A/(dE)}$ and $\gamma = \min\{1/2, d\eta\}$. This is ours: the theorem's numbers need the
+    smallest eigenvalue of the features' covariance.
     """
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
     period = restart_period(dim=spec.dim, horizon=spec.horizon, **run)
@@ -251,12 +250,11 @@ def online_q_reps(
       num_samples: $M$, simulated episodes for a resampled one.
       period: episodes after which everything restarts, 0 for never.
     When to use: transitions are known and stay the same, while rewards may be chosen by an adversary.
-    When not: transitions drift or are unknown. It needs them. Its bound compares with one policy for the
-    whole run.
+    When not: transitions drift or are unknown.
     Reference: Neu & Olkhovskaya 2021, Algorithms 1 and 2.
-    Deviations from the paper: covariances are exact unless `"resampled"`, with a ridge that shrinks estimates
-    by $\Sigma(\Sigma+\rho I)^{-1}$; the first state may be random; the dual is solved by a few steps of
-    Newton's method from its last solution. Restarts are an addition: the theorem compares with one policy.
+    Deviations from the paper: covariances are exact unless `"resampled"`, with a ridge; the first state may
+    be random; the dual is solved by Newton's method. Restarts are an addition: the theorem compares with one
+    policy.
     """
     require_choice("covariance", covariance, ("exact", "resampled"))
     inverse: Any = ExactInverse(ridge) if covariance == "exact" else GeometricResampling(num_samples)

@@ -42,8 +42,7 @@ def opt_wlsvi(
     with $\tilde\Lambda$ as $\Lambda$ but with squared weights; the greedy policy acts on $Q$.
 
     Args:
-      norm: `"sandwich"` as above; `"single"` replaces the root by $\sqrt{\phi^\top\Lambda^{-1}\phi}$, which
-        is never smaller and needs one matrix less.
+      norm: `"single"` replaces the root by $\sqrt{\phi^\top\Lambda^{-1}\phi}$, which is never smaller.
     When to use: the MDP drifts, and you know roughly how many episodes an observation stays useful.
     When not: you do not know that; `adaptive_opt_wlsvi` weighs memories by itself.
     Reference: Touati & Vincent 2020, Algorithm 1 and Equations (6) and (7).
@@ -69,12 +68,9 @@ def epsilon_greedy_lsvi(
 ) -> LeastSquares:
     r"""Least-squares value iteration that explores by chance.
 
-    Weights are OPT-WLSVI's without a bonus, $Q_{t,h} = \phi^\top w_{t,h}$; each step takes a uniformly drawn
-    action with probability $\varepsilon$ and a greedy one otherwise. `epsilon=0` is greedy LSVI.
+    Weights are OPT-WLSVI's without a bonus, $Q_{t,h} = \phi^\top w_{t,h}$, for values of the greedy policy.
+    Each step takes a uniformly drawn action with probability $\varepsilon$ and a greedy one otherwise.
 
-    Args:
-      epsilon: $\varepsilon \in [0, 1]$.
-    Deviations from the paper: none; the value iteration backs up the greedy value, not the ε-greedy one.
     When to use: you want the simplest baseline that explores and forgets.
     When not: reward lies behind several right actions in a row. Chance rarely finds them all.
     """

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, Unpack, get_args
 import numpy as np
 
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.any_forgetting import AnyForgetting, choose_forgetting
+from driftwise.algorithms.any_forgetting import AnyForgetting, TheoryRun, choose_forgetting, read_run
+from driftwise.algorithms.tabular.counting import greedy_plan
 from driftwise.base import Agent, Positions, Sample, Variation, WeightFunction, member, number
 from driftwise.base.arrays import namespace, scan, where_tree
 from driftwise.base.part import part
@@ -37,8 +38,7 @@ class PartitionState(NamedTuple):
 class AdaptiveQLearning(Agent):
     """Q-learning on a partition of the unit square that becomes finer where there are visits.
 
-    The agent of `adaptive_q_learning`. Intervals are closed above, and the first also below; a `period` of 0
-    never restarts.
+    The agent of `adaptive_q_learning`. Intervals are closed above, and the first also below.
     """
 
     spec: Spec = member(Spec)
@@ -56,11 +56,8 @@ class AdaptiveQLearning(Agent):
         return self._fresh(positions)
 
     def plan(self, state: PartitionState, features: FeatureTable, key: Key) -> Plan:
-        xp, spec = namespace(state.q), self.spec
-        q = state.q.reshape((spec.horizon, spec.num_states, -1))
-        values = xp.minimum(xp.max(q, axis=-1), spec.horizon)
-        weights = xp.zeros((spec.horizon, 0), dtype=q.dtype)
-        return Plan(weights, state.bonus.reshape(q.shape), q, greedy_policy(q), values)
+        shape = (self.spec.horizon, self.spec.num_states, self.spec.num_actions)
+        return greedy_plan(state.q.reshape(shape), state.bonus.reshape(shape), self.spec.horizon)
 
     def update(
         self, state: PartitionState, features: FeatureTable, plan: Plan, episode: Episode
@@ -95,22 +92,19 @@ class AdaptiveQLearning(Agent):
 def tune_adaptive_q_learning(
     spec: Spec,
     *,
-    num_episodes: int,
     variation: float = 0.0,
     lipschitz: float = 1.0,
-    delta: float = 0.05,
-    beta_scale: float = 1.0,
+    **run: Unpack[TheoryRun],
 ) -> dict[str, Any]:
     r"""The radius of the theorem, $2\sqrt{H^3\log(4HK/\delta)} + 4L$, and a period of ours.
 
     The `variation` is `environment.variation(K, norm="pairs").total`; for 0 the period is the whole run.
     """
+    options, num_episodes = read_run(TheoryRun, run), run["num_episodes"]
     period = partition_period(num_episodes=num_episodes, variation=variation)
-    delta = require_number("delta", delta, above=0, at_most=1)
     lipschitz = require_number("lipschitz", lipschitz, at_least=0)
-    scale = require_number("beta_scale", beta_scale, at_least=0)
-    noise = 2 * math.sqrt(spec.horizon**3 * math.log(4 * spec.horizon * num_episodes / delta))
-    return dict(radius=scale * (noise + 4 * lipschitz), period=period)
+    noise = 2 * math.sqrt(spec.horizon**3 * math.log(4 * spec.horizon * num_episodes / options["delta"]))
+    return dict(radius=options["beta_scale"] * (noise + 4 * lipschitz), period=period)
 
 
 @tuned_by(tune_adaptive_q_learning, "radius", "period")
@@ -122,9 +116,8 @@ def tune_adaptive_q_learning(
 def adaptive_q_learning(spec: Spec, *, radius: Numeric, period: Numeric | None = None) -> AdaptiveQLearning:
     r"""Optimistic Q-learning on an adaptive partition of the square of states and actions.
 
-    Every step has its own partition, at first the whole square $B_0$ with $Q_h(B_0) = H$. In state $x$ the
-    agent takes an action at random in the square $B$ of largest $Q_h(B)$ among those that meet $x$. At the
-    $t$-th visit
+    Every step has its own partition, at first the whole square $B_0$ with $Q_h(B_0) = H$. In state $x$ it
+    draws an action in the square $B$ of largest $Q_h(B)$ among those that meet $x$. At the $t$-th visit
     $$Q_h(B) \leftarrow (1-\alpha_t) Q_h(B) + \alpha_t \Bigl(r + V_{h+1}(x') + \frac{b}{\sqrt t}\Bigr), \qquad
       \alpha_t = \frac{H+1}{H+t}, \qquad V_h(x) = \min\{H, \max_{B \ni x} Q_h(B)\},$$
 
@@ -154,9 +147,8 @@ class KernelState(NamedTuple):
 class KernelValueIteration(Agent):
     r"""Backward induction on kernel-weighted means: the agent of `kernel_ucbvi`.
 
-    A visit of `v` counts `κ(u, v) = exp(−ρ(u, v)²/2σ²)` times at every pair `u`, so that each pair has a
-    ridge regression of its own on the one feature 1: its `gram` is the generalised count `C = β + Σ ω κ`, and
-    any weight function applies.
+    A visit of `v` counts `κ(u, v) = exp(−ρ(u, v)²/2σ²)` times in the ridge regression of every pair `u` on
+    the one feature 1, whose `gram` is the generalised count `C = β + Σ ω κ`. Any weight function applies.
     """
 
     spec: Spec = member(Spec)
@@ -238,33 +230,30 @@ def l1_distances(first: Array, second: Array) -> Array:
 def tune_kernel_ucbvi(
     spec: Spec,
     *,
-    num_episodes: int,
     variation: float,
     variations: Variation | None = None,
     lipschitz: float = 1.0,
-    delta: float = 0.05,
-    beta_scale: float = 1.0,
     tuning: KernelTuning = "ours",
+    **given: Unpack[TheoryRun],
 ) -> dict[str, Any]:
     r"""The rate and the bandwidth of a regret bound of KeRNS, up to constants, in the unit square.
 
-    `tuning="ours"` is for $\Delta = \Delta_r + \Delta_p$, the `variation`. `"paper_r1"` and `"paper_r2"` have
-    the bounds of the paper's Table 1, see `driftwise.theory.tuning.kernel_rate`, for $\Delta_r +
-    L\Delta_p$ with $L$ = `lipschitz`, from `variations` alone, which is `environment.variation(K,
-    norm="pairs")`; `variation` is its `total`. The paper's $\Delta_p$ has Wasserstein distances: at most half
-    the L1 norms on the unit interval. The radius is that of Hoeffding's inequality over steps, episodes and
-    pairs, $H\sqrt{\log(2HKSA/\delta)/2}$, times `beta_scale`.
+    `tuning="ours"` is for $\Delta = \Delta_r + \Delta_p$, the `variation`; `"paper_r1"` and `"paper_r2"`, see
+    `driftwise.theory.tuning.kernel_rate`, for $\Delta_r + L\Delta_p$ with $L$ = `lipschitz`, from
+    `variations` alone, `environment.variation(K, norm="pairs")`; `variation` is its `total`. The paper's
+    $\Delta_p$ has Wasserstein distances: at most half the L1 norms on the unit interval. The radius is
+    Hoeffding's over steps, episodes and pairs, $H\sqrt{\log(2HKSA/\delta)/2}$, times `beta_scale`.
     """
     lipschitz = require_number("lipschitz", lipschitz, at_least=0)
     if require_choice("tuning", tuning, get_args(KernelTuning)) != "ours":
         moves = require_instance("variations", variations, Variation)
         variation = moves.reward_budget + lipschitz * moves.transition_budget
-    run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
-    scale = require_number("beta_scale", beta_scale, at_least=0)
-    log_term = tabular_log_term(spec, 2, num_episodes=num_episodes, delta=delta)
+    options = read_run(TheoryRun, given)
+    scale = options.pop("beta_scale")
+    run: dict[str, Any] = dict(num_episodes=given["num_episodes"], variation=variation)
     return dict(
         bandwidth=kernel_bandwidth(**run, tuning=tuning),
-        radius=scale * spec.horizon * math.sqrt(log_term / 2),
+        radius=scale * spec.horizon * math.sqrt(tabular_log_term(spec, 2, **options) / 2),
         lipschitz=lipschitz,
         rate=kernel_rate(**run, horizon=spec.horizon, tuning=tuning),
     )

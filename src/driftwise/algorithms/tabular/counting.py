@@ -37,7 +37,7 @@ def value_ceilings(spec: Spec, like: Array, *, tight: bool) -> Array:
     return empty + xp.asarray(most, dtype=like.dtype)[:, None, None]
 
 
-def greedy_plan(q: Array, bonus: Array, ceilings: Array) -> Plan:
+def greedy_plan(q: Array, bonus: Array, ceilings: Array | float) -> Plan:
     """The policy that is greedy in Q, with values up to the ceilings."""
     xp = namespace(q)
     values = xp.max(xp.minimum(q, ceilings), axis=-1)
@@ -45,11 +45,7 @@ def greedy_plan(q: Array, bonus: Array, ceilings: Array) -> Plan:
 
 
 class RunningVariance(NamedTuple):
-    """Mean and squared deviations of the numbers met so far, by Welford's recursion.
-
-    A difference of two sums, `Σx²/n − (Σx/n)²`, falls below zero by rounding once the numbers are nearly
-    alike. Here every visit adds a number that is never negative.
-    """
+    """Mean and squared deviations of numbers, by Welford's recursion, which never falls below zero."""
 
     mean: Array  # [H, S, A]
     squares: Array  # [H, S, A] Σ(x − mean)²

@@ -1,14 +1,14 @@
 """Optimistic Q-learning that never forgets: Q-UCB, with Hoeffding's or Bernstein's bonus."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack
 
 from driftwise.algorithms.algorithm import register, tuned_by
+from driftwise.algorithms.any_forgetting import TheoryRun, read_run
 from driftwise.algorithms.tabular import counting
 from driftwise.algorithms.tabular.counting import RunningVariance, TableAgent, value_ceilings
 from driftwise.base.arrays import namespace
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
-from driftwise.base.validation import require_number
 from driftwise.parts.regression import visited
 from driftwise.theory.tuning import tabular_log_term
 
@@ -66,16 +66,14 @@ class OptimisticQLearning(TableAgent):
         return QState(estimate, xp.where(here > 0, beta / 2, state.bonus), spread, count)
 
 
-def tune_q_ucb(
-    spec: Spec, *, num_episodes: int, delta: float = 0.05, beta_scale: float = 1.0
-) -> dict[str, Any]:
-    r"""$\iota = \log(SAT/\delta)$. It assumes a stationary problem: the variation is not used.
+def tune_q_ucb(spec: Spec, **run: Unpack[TheoryRun]) -> dict[str, Any]:
+    r"""$\iota = \log(SAT/\delta)$, and `beta_scale` for the constants that the paper leaves open.
 
-    `beta_scale` stands for the constants that the paper leaves open.
+    It assumes a stationary problem: the variation is not used.
     """
-    scale = require_number("beta_scale", beta_scale, at_least=0)
-    log_term = tabular_log_term(spec, 1, num_episodes=num_episodes, delta=delta)
-    return dict(scale=scale, variance_scale=scale, log_term=log_term)
+    options = read_run(TheoryRun, run)
+    scale = options.pop("beta_scale")
+    return dict(scale=scale, variance_scale=scale, log_term=tabular_log_term(spec, 1, **options))
 
 
 @tuned_by(tune_q_ucb, "scale", "log_term")
@@ -93,12 +91,11 @@ def q_ucb(
     Args:
       scale: $c \ge 0$, an absolute constant in the paper.
       log_term: $\iota > 0$, $\log(SAT/p)$ in the paper.
-      clip: `"paper"` as above; `"tight"` has $H-h+1$ in the place of $H$.
     When to use: states and actions are few, nothing drifts, and no model should be kept.
     When not: the problem changes, or samples are scarce: `ucbvi` learns faster from the same episodes.
     Reference: Jin, Allen-Zhu, Bubeck & Jordan 2018, Algorithm 1.
-    Deviations from the paper: none; ties, which it leaves open, are broken at random. What an episode teaches
-    is learnt at its end, which is the same: a step meets only values of the next one.
+    Deviations from the paper: none; ties, which it leaves open, are broken at random. Learning at the end of
+    an episode is the same, since a step meets only values of the next one.
     """
     return OptimisticQLearning(spec, scale, log_term, clip)
 
@@ -126,12 +123,10 @@ def q_ucb_bernstein(
       scale: $c_2 \ge 0$, an absolute constant in the paper.
       variance_scale: $c_1 \ge 0$, another one.
       log_term: $\iota > 0$, $\log(SAT/p)$ in the paper.
-      clip: as of `q_ucb`.
     When to use: you compare bonuses of Q-learning in a stationary problem.
     When not: the run is short. Its bonus is the smaller one only after many visits.
     Reference: Jin, Allen-Zhu, Bubeck & Jordan 2018, Algorithm 2 and Theorem 2 [from memory, as one public
     summary has it; not checked against the print].
-    Deviations from the paper: none but rounding. The bonuses add up to $\beta_n/2$, which is kept instead of
-    $\beta_n$; $W_n$ comes from Welford's recursion instead of two sums. Otherwise see `q_ucb`.
+    Deviations from the paper: none but rounding: $W_n$ comes from Welford's recursion. Otherwise see `q_ucb`.
     """
     return OptimisticQLearning(spec, scale, log_term, clip, "bernstein", variance_scale)

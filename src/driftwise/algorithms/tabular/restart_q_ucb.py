@@ -1,14 +1,14 @@
 """RestartQ-UCB: optimistic Q-learning in stages, restarted, with Hoeffding's or Freedman's bonus."""
 
 import math
-from typing import Annotated, Any, Literal, NamedTuple, Required, TypedDict, Unpack
+from typing import Annotated, Any, Literal, NamedTuple, Required, Unpack
 
 from driftwise.algorithms.algorithm import register, tuned_by
+from driftwise.algorithms.any_forgetting import TheoryRun, read_run
 from driftwise.algorithms.tabular import counting
 from driftwise.algorithms.tabular.counting import RunningVariance, TableAgent
 from driftwise.base.arrays import map_tree, namespace, where_tree
 from driftwise.base.part import choice, member, number, part
-from driftwise.base.schema import add_defaults
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec, successor_values
 from driftwise.base.validation import require_choice, require_number
 from driftwise.parts.regression import visited
@@ -129,11 +129,8 @@ def _and_three_quarters(x: Array) -> Array:
     return x + root * namespace(x).sqrt(root)
 
 
-class EpochRun(TypedDict, total=False):
-    num_episodes: Required[int]
+class EpochRun(TheoryRun, total=False):
     variation: Required[float]
-    delta: Annotated[float, 0.05]
-    beta_scale: Annotated[float, 1.0]
     confidence: Annotated[Literal["uniform", "published"], "uniform"]
 
 
@@ -141,8 +138,8 @@ def tune_restart_q_ucb(spec: Spec, **run: Unpack[EpochRun]) -> dict[str, Any]:
     r"""$D = (SA)^{-1/3}\Delta^{2/3}H^{-2/3}T^{1/3}$ epochs, and $\iota$ for a `confidence`.
 
     `"uniform"` is $\iota = \log(2SAT/\delta)$, with $\delta$ spread over all pairs and steps; `"published"`
-    is $\log(2/\delta)$. $D$ balances the $\sqrt{H^4SATD}$ that epochs cost against the $HT\Delta/D$ that
-    moves within them do. `variation` is `environment.variation(K, norm="pairs").total`.
+    is $\log(2/\delta)$. $D$ balances $\sqrt{H^4SATD}$ for epochs with $HT\Delta/D$ for moves within them.
+    `variation` is `environment.variation(K, norm="pairs").total`.
     """
     return _tuned(spec, 4, run)
 
@@ -152,9 +149,8 @@ def tune_restart_q_ucb_freedman(
 ) -> dict[str, Any]:
     r"""$D = (SA)^{-1/3}\Delta^{2/3}T^{1/3}$ epochs, $\iota$ for a `confidence` and $N_0 = c\,SAH^6\iota$.
 
-    `reference_scale` is $c$, a large enough constant in the paper; the rest is as of `restart_q_ucb`, with
-    epochs that cost $\sqrt{H^2SATD}$. The proof of UCB-Advantage spreads $\delta$ over $4T(H^2T^3 + 3)$
-    statements, which takes about three times the $\iota$ of `confidence="uniform"`.
+    `reference_scale` is $c$, large enough in the paper; the rest is as of `restart_q_ucb`, with epochs that
+    cost $\sqrt{H^2SATD}$. The proof of UCB-Advantage needs about three times the $\iota$ of `"uniform"`.
     """
     tuned = _tuned(spec, 2, run)
     scale = require_number("reference_scale", reference_scale, above=0)
@@ -164,13 +160,12 @@ def tune_restart_q_ucb_freedman(
 
 
 def _tuned(spec: Spec, power: int, run: EpochRun) -> dict[str, Any]:
-    options, num_episodes = add_defaults(EpochRun, run), run["num_episodes"]
+    options, num_episodes = read_run(EpochRun, run), run["num_episodes"]
     log_term = tabular_log_term(spec, 2, num_episodes=num_episodes, delta=options["delta"])
     if require_choice("confidence", options["confidence"], ("uniform", "published")) == "published":
         log_term = math.log(2 / options["delta"])
     period = tabular_period(spec, num_episodes=num_episodes, variation=run["variation"], power=power)
-    scale = require_number("beta_scale", options["beta_scale"], at_least=0)
-    return dict(period=period, scale=scale, log_term=log_term)
+    return dict(period=period, scale=options["beta_scale"], log_term=log_term)
 
 
 @tuned_by(tune_restart_q_ucb, "period", "scale", "log_term")
@@ -192,9 +187,8 @@ def restart_q_ucb(
         unknown.
     When to use: states and actions are few, no model should be kept, and the problem drifts.
     When not: the period is short. Q-learning needs many visits, and each restart throws them away.
-    Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar 2021, Algorithm 1; its Theorem 2 is the bound without
-    knowledge of the variation within epochs, $b_\Delta = 0$ [likely; constants were not checked against the
-    print].
+    Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar 2021, Algorithm 1; its Theorem 2 is the bound for
+    $b_\Delta = 0$ [likely; constants were not checked against the print].
     Deviations from the paper: $b_\Delta$ is the same in all epochs; ties are broken at random.
     """
     return StagedQLearning(spec, period, scale, log_term, drift_bonus)
@@ -235,13 +229,11 @@ def restart_q_ucb_freedman(
       drift_bonus: $b_\Delta \ge 0$, see `restart_q_ucb`.
     When to use: you study the rate of model-free learning under drift.
     When not: the run is short. Its bonus is below that of `restart_q_ucb` only after very many visits.
-    Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar 2021, Algorithm 2, from memory: the print was not at hand.
-    Stages, variances, $N_0$, where $V^\mathrm{ref}$ is set, and the constants 2, 2 and 5 of $\bar b$ agree
-    with the text of Zhang, Zhou & Ji 2020, whose UCB-Advantage it restarts. The terms that these constants
-    multiply, the last root of $\bar b$ and the factors of $\bar b$ and $b_\Delta$ were not compared with any
-    print.
-    Deviations from the paper: as `restart_q_ucb`. Variances come from Welford's recursion instead of
-    differences of sums, which rounding can make negative.
+    Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar 2021, Algorithm 2, from memory. Stages, variances, $N_0$,
+    where $V^\mathrm{ref}$ is set, and the constants 2, 2 and 5 of $\bar b$ agree with Zhang, Zhou & Ji 2020,
+    whose UCB-Advantage it restarts. The terms that these constants multiply, the last root of $\bar b$ and
+    the factors of $\bar b$ and $b_\Delta$ were not compared with any print.
+    Deviations from the paper: as `restart_q_ucb`. Variances come from Welford's recursion.
     """
     numbers = scale, log_term, drift_bonus
     return StagedQLearning(spec, period, *numbers, bonus="freedman", reference_after=reference_after)

@@ -9,9 +9,8 @@ from driftwise.algorithms.tabular.counting import TableAgent, require_all_action
 from driftwise.base import Forecast, Forecaster, Forgetting, MeanRewards, Numeric, SharedSteps, member, number
 from driftwise.base.arrays import namespace, scan
 from driftwise.base.part import choice, part
-from driftwise.base.schema import add_defaults
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Plan, Spec, next_step
-from driftwise.base.validation import ArgumentError, require_choice, require_number
+from driftwise.base.validation import ArgumentError
 from driftwise.parts import NoForgetting
 from driftwise.parts.least_squares import pool_steps
 from driftwise.parts.noise import forecast_episode
@@ -34,9 +33,8 @@ class CountingState(NamedTuple):
 class CountingValueIteration(TableAgent, Forecaster):
     """Backward induction on empirical means, with a bonus for pairs with few visits: the agent of `ucbvi`.
 
-    Under weights a mean deviates like one of `(Σω)²/Σω²` samples, which is never less than `N = Σω`, as
-    weights are at most one. The bonus takes `N`, since the other number stays as it is while a pair is not
-    visited: an old estimate would never be doubted.
+    Under weights a mean deviates like one of `(Σω)²/Σω² ≥ N = Σω` samples. The bonus takes `N`, since the
+    other number stays as it is while a pair is not visited: an old estimate would never be doubted.
     """
 
     spec: Spec = member(Spec)
@@ -130,9 +128,9 @@ class CountingValueIteration(TableAgent, Forecaster):
             moments = pool_steps(moments)
         count, cross = moments.gram[..., 0, 0], moments.cross[..., 0, :]
         means = cross / xp.where(count > 0, count, 1.0)[..., None]
-        rewards = (
-            means[..., 0] if self.rewards == "learnt" else xp.reshape(features.get(MeanRewards).array, pairs)
-        )
+        rewards = means[..., 0]
+        if self.rewards == "known":
+            rewards = xp.reshape(features.get(MeanRewards).array, pairs)
         kernel = xp.broadcast_to(means[..., 1:], (*pairs, size.num_states))
         # values after the last step are known to be zero
         return xp.broadcast_to(count, pairs), xp.broadcast_to(rewards, pairs), kernel, next_step(gap)
@@ -165,13 +163,11 @@ def tune_ucbvi(
     Bernstein's, one more where steps are apart. `beta_scale` multiplies the bonus. Without forgetting,
     `variation` is not used; it is that of the pair that moves most, `environment.variation(K, norm="pairs")`.
     """
-    require_choice("bonus", bonus, ("hoeffding", "bernstein"))
-    require_choice("steps", steps, ("apart", "shared"))
-    given = add_defaults(ForgettingRun, options)
+    given = any_forgetting.read_run(ForgettingRun, options)
     power = (2 if bonus == "hoeffding" else 1) + (steps == "apart")
     run = dict(num_episodes=num_episodes, variation=given["variation"], power=power)
     return dict(
-        scale=require_number("beta_scale", given["beta_scale"], at_least=0),
+        scale=given["beta_scale"],
         log_term=tabular_log_term(spec, 5, num_episodes=num_episodes, delta=given["delta"]),
         **any_forgetting.tabular_keyword(spec, given["forgetting"], **run),
     )
@@ -213,14 +209,14 @@ def ucbvi(
       rewards: `"learnt"` as above; `"known"` needs those of every episode.
       steps: `"apart"` counts each step for itself; `"shared"` counts all together, for transitions that do
         not depend on the step (other environments are refused).
-      monotone: also $Q_{t,h} \le Q_{t-1,h}$, only where nothing is forgotten.
+      monotone: also $Q_{t,h} \le Q_{t-1,h}$; only where nothing is forgotten.
     When to use: states and actions are few; with `rate`, `length` or `period` it forgets.
     When not: states are many: nothing is known of a pair that was not visited.
     Reference: Azar, Osband & Munos 2017, Algorithms 1 to 4, with their constants.
-    Deviations from the paper: it is `rewards="known"`, `steps="shared"`, `monotone=True`, and then none but
-    that ties are broken at random and that the last sum of Bernstein's bonus is 0 at the last step, where the
-    next value is known. Learnt rewards add $\sqrt{8L\hat r(1-\hat r)/N}$ to Bernstein's bonus; Hoeffding's
-    has room for them. Forgetting is ours: $N = \sum\omega$, as in discounted UCB (Garivier & Moulines 2011).
+    Deviations from the paper: it is `rewards="known"`, `steps="shared"`, `monotone=True`. Ties are broken at
+    random, and the last sum of Bernstein's bonus is 0 at the last step. Learnt rewards add $\sqrt{8L\hat
+    r(1-\hat r)/N}$ to Bernstein's bonus; Hoeffding's has room for them. Forgetting is ours: $N =
+    \sum\omega$, as in discounted UCB (Garivier & Moulines 2011).
     """
     chosen = choose_forgetting(**forgetting)
     return CountingValueIteration(spec, chosen, scale, log_term, bonus, clip, rewards, steps, monotone)

@@ -53,10 +53,8 @@ class BanditOverAgents(Wrapper):
 
     The agents, its arms, are stacked in `base`: numbers of the base are tuples over them. An arm's gain is
     the mean reward of a step in its block, with `low` and `high` mapped to 0 and 1. After `num_episodes`
-    (unless it is 0) a block ends, however short.
-
-    Where rewards come late, the agent that plays learns from all that come, but only episodes that its arm
-    has planned count as its gain; if there are none in a block, the chooser learns nothing from it.
+    (unless it is 0) a block ends, however short. If rewards come late, the agent that plays learns from all,
+    but only those of episodes that its arm has planned are its gain; without any the chooser learns nothing.
     """
 
     base: Agent = member(Agent, stacked=True)
@@ -155,16 +153,14 @@ def borl(
 ) -> BanditOverAgents:
     r"""Bandit over reinforcement learning: EXP3.P draws an agent for each block of episodes.
 
-    The run is cut into blocks of $M$ episodes. In each of them a fresh copy of one agent plays, and the mean
-    reward of its steps is the gain from which EXP3.P learns. The environment's clock runs on across blocks.
+    A fresh copy plays each of the blocks of $M$ episodes, and the mean reward of its steps is its gain.
 
     ```python
     borl(opt_wlsvi(spec, rate=(0.9, 0.99, 1.0), radius=0.4), num_episodes=2000)
     ```
 
     Args:
-      base: an agent with a grid in its numbers, each point of which is an arm; or a list of agents that are
-        alike but for their numbers. There are at least two.
+      base: an agent with a grid in its numbers, or at least two agents that are alike but for theirs.
       block_length: $M$; `"corrected"` is $\lceil\sqrt{dK}\rceil$, `"paper"` is $\lceil\sqrt K\rceil$.
       delta: $\delta$ of EXP3.P.
       form: the parameters of EXP3.P, see `driftwise.parts.experts.exp3_p`.
@@ -173,8 +169,8 @@ def borl(
     When to use: any agent's numbers should be chosen while it runs, with a bound.
     When not: the run is short. Every block restarts, and trying costs whole blocks.
     Reference: Touati & Vincent 2020, Section 5.1.
-    Deviations from the paper: the length of blocks, since each restarts and $\sqrt K$ does not give the bound
-    that the paper claims; a block's gain is divided by its length and the horizon.
+    Deviations from the paper: the length of blocks, as $\sqrt K$ does not give the bound that the paper
+    claims; a block's gain is divided by its length and the horizon.
     """
     arms: Any = expand_grid(base) if is_part(base) else base
     are_agents = isinstance(arms, Sequence) and all(is_part(arm) and isinstance(arm, Agent) for arm in arms)
@@ -184,6 +180,11 @@ def borl(
         raise ArgumentError("base", "have at least two agents to choose from", base, "one")
     length = _block_length(block_length, arms[0].spec.dim, num_episodes)
     return _over_blocks(arms, length, num_episodes, partial(exp3_p, delta=delta, form=form), low, high)
+
+
+def _shorter(given: int | None, usual: int, num_episodes: int) -> int:
+    """The length of a block that was given, or the usual one, at most that of the run."""
+    return min(require_count("block_length", usual if given is None else given), num_episodes)
 
 
 def _block_length(given: BlockLength, dim: int, num_episodes: int) -> int:
@@ -212,13 +213,13 @@ def opt_wlsvi_borl(
     r"""OPT-WLSVI for an unknown variation: `borl` over the rates
     $\log(1/\eta_i) = 2^i/\sqrt{dK}$, $i = 0, \dots, \lfloor\log_2\sqrt K\rfloor$.
 
-    The slowest rate is that for $\Delta = 1$, and blocks restart, so that less drift gains nothing: the bound
-    has $\max\{\Delta, 1\}$. What EXP3.P adds to it is $HM\sqrt{K/M}$, for blocks of $M = \sqrt{dK}$.
+    The slowest rate is that for $\Delta = 1$: less drift gains nothing. EXP3.P adds $HM\sqrt{K/M}$ to the
+    bound, for blocks of $M = \sqrt{dK}$.
 
     Args:
       block_length, form: as of `borl`.
       delta: $\delta$ of the radius and of EXP3.P.
-      norm, clip: as of `opt_wlsvi`.
+      norm: as of `opt_wlsvi`.
     When to use: you want a bound for OPT-WLSVI without knowing the variation.
     When not: you want low regret in a run of usual length; see `adaptive_opt_wlsvi`.
     Reference: Touati & Vincent 2020, Section 5.1.
@@ -251,19 +252,18 @@ def ada_lsvi_ucb_restart(
     $\lfloor M^{l/J}\rfloor$, $l = 0, \dots, J = \lfloor\ln M\rfloor$.
 
     Args:
-      block_length: $M$; without it $\lceil 5\sqrt{TdH}\rceil$ with $T = KH$, at most $K$. That exceeds $K$ up
-        to $K = 25dH^2$: then all is one block, and one period is drawn for the whole run.
-      clip: as of `lsvi_ucb_restart`.
+      block_length: $M$; without it $\lceil 5\sqrt{TdH}\rceil$ with $T = KH$, at most $K$. Up to $K = 25dH^2$
+        all is one block, and one period is drawn for the whole run.
     When to use: you want a bound for restarts without knowing the variation.
     When not: you want low regret in a run of usual length; every block restarts.
     Reference: Zhou, Chen, Varshney & Jagmohan 2020, Algorithm 2.
     Deviations from the paper: those of `lsvi_ucb_restart`; equal periods count once; EXP3.P's bonus has
-    $\ln(J/\delta)$ as in Bubeck & Cesa-Bianchi (2012), where the paper likely has $\ln J$.
+    $\ln(J/\delta)$ (Bubeck & Cesa-Bianchi 2012), where the paper likely has $\ln J$.
     """
     options, num_episodes = add_defaults(RadiusRun, run), require_count("num_episodes", run["num_episodes"])
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon)
     usual = tuning.ada_restart_block_length(**sizes, num_episodes=num_episodes)
-    length = min(require_count("block_length", usual if block_length is None else block_length), num_episodes)
+    length = _shorter(block_length, usual, num_episodes)
     radius, periods = tuning.lsvi_ucb_radius(**sizes, **options), tuning.ada_restart_periods(length)
     base = lsvi_ucb_restart(spec, period=periods, radius=radius, clip=clip)
     chooser = partial(exp3_p, delta=options["delta"], form="bubeck")
@@ -291,7 +291,7 @@ def bob(
 
     Windows are $\lfloor M^{j/J}\rfloor$, $j = 0, \dots, J = \lceil\ln M\rceil$, and the mean reward $\bar r$
     of a block gains $\frac12 + \bar r/(2q)$ with $q = S + 2\sigma\sqrt{\ln(K/\sqrt M)/M}$. No window is
-    longer than $M$, so that the bound has $\max\{\Delta, 1\}$; EXP3 adds $M\sqrt{K/M}$ to it.
+    longer than $M$; EXP3 adds $M\sqrt{K/M}$ to the bound.
 
     Args:
       noise_scale, norm_bound, delta, radius_scale, ridge: as of `sw_lin_ucb`, each a single number.
@@ -305,14 +305,16 @@ def bob(
     num_episodes = require_count("num_episodes", num_episodes)
     noise_scale = require_number("noise_scale", noise_scale, at_least=0)
     norm_bound = require_number("norm_bound", norm_bound, above=0)
-    delta = require_number("delta", delta, above=0, at_most=1)
-    radius_scale = require_number("radius_scale", radius_scale, at_least=0)
-    ridge = require_number("ridge", ridge, above=0)
+    known: dict[str, Any] = dict(
+        noise_scale=noise_scale,
+        norm_bound=norm_bound,
+        delta=require_number("delta", delta, above=0, at_most=1),
+        radius_scale=require_number("radius_scale", radius_scale, at_least=0),
+        ridge=require_number("ridge", ridge, above=0),
+    )
     usual = bob_block_length(dim=spec.dim, num_episodes=num_episodes)
-    length = min(require_count("block_length", usual if block_length is None else block_length), num_episodes)
-    known: Any = dict(noise_scale=noise_scale, norm_bound=norm_bound, delta=delta, radius_scale=radius_scale)
-    windows = bob_windows(length)
-    base = sw_lin_ucb(spec, length=windows, num_episodes=num_episodes, ridge=ridge, **known)
+    length = _shorter(block_length, usual, num_episodes)
+    base = sw_lin_ucb(spec, length=bob_windows(length), num_episodes=num_episodes, **known)
     noise = 2 * noise_scale * math.sqrt(max(0.0, math.log(num_episodes / math.sqrt(length))) / length)
     highest = norm_bound + noise
     return _over_blocks(expand_grid(base), length, num_episodes, exp3, -highest, highest)
@@ -326,6 +328,6 @@ def _over_blocks(
     for arm in arms:
         for name, values in get_grids(arm).items():
             raise ArgumentError("base", f"have a single {name} in each of its agents", values)
-    length = min(require_count("block_length", length), num_episodes)
+    length = _shorter(length, length, num_episodes)
     chooser = make_chooser(len(arms), num_rounds=-(-num_episodes // length))
     return BanditOverAgents(stack_parts(arms), chooser, length, num_episodes, low, high)

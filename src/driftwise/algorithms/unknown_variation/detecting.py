@@ -45,12 +45,11 @@ class DetectingState(NamedTuple):
 class DetectAndRestart(Wrapper):
     r"""`base`, which forgets everything whenever `test` finds a change, and plays now and then for the test.
 
-    In epoch $k$ an episode is played by force with probability $\alpha_k = \min\{1, \alpha\sqrt k\}$, where
-    $\alpha$ = `forcing`, drawn for each: at one of the places of the test, all alike, the pair that is worth
-    most to the test is taken in every state. The base learns from it, too, unless it weighs what it sees by
-    the chance of its own policy. An episode that was planned before the last alarm still teaches the base,
-    but does not count for the test. `keep="window"` restarts with what was learnt in the shortest window in
-    which the change shows, by a copy of the base that began with it.
+    In epoch $k$ an episode is played by force with probability $\min\{1, \alpha\sqrt k\}$, where $\alpha$ =
+    `forcing`: for one of the places of the test, drawn evenly, the pair that is worth most to the test is
+    taken in every state. A base that is `off_policy` learns from it, too. An episode that was planned before
+    the last alarm still teaches the base, but does not count for the test. `keep="window"` restarts with what
+    was learnt in the shortest window in which the change shows, by a copy of the base that began with it.
     """
 
     base: Agent = member(Agent)
@@ -171,10 +170,9 @@ def detect_and_restart(
 ) -> DetectAndRestart:
     r"""An agent that restarts when what it sees now and what it saw before cannot have one parameter.
 
-    Windows of every length $2^j$ are held against what came before them, by the confidence ellipsoids of
+    Windows of every length $2^j$ are compared with what came before them, by the confidence ellipsoids of
     `driftwise.parts.window_tests.EllipsoidTest`: while nothing changes there is no alarm with probability
-    $1-\delta$, whatever the base plays. An episode goes to pairs of which least is known with probability
-    $\alpha\sqrt k$ after $k-1$ alarms.
+    $1-\delta$. Pairs of which least is known are played with probability $\alpha\sqrt k$ after $k-1$ alarms.
 
     ```python
     base = lin_ucb(spec, noise_scale=0.3)
@@ -184,20 +182,18 @@ def detect_and_restart(
     Args:
       base: any agent, made for problems that do not change.
       num_episodes: $K$; windows are up to $K$ long.
-      noise_scale: $\sigma$ of rewards; without it 1/2, as for rewards in [0, 1] and for what is learnt of
-        next states. Left out behind a link: the mean says how much a reward varies.
+      noise_scale: $\sigma$ of rewards; without it 1/2, as for rewards in [0, 1]. Left out behind a link.
       norm_bound: $S \ge \|\theta\|$; without it 1 for a bandit, 5 behind a link, and $\sqrt d$ for an MDP.
       delta: $\delta$, the chance of a false alarm in the whole run.
       ridge: $\lambda > 0$ of the test; without it $(\sigma/S)^2$, or behind a link what theory asks for.
       forcing: $\alpha$; without it $\sqrt{d\log K/K}$. 0 looks only where the base does.
-      keep: `"window"` restarts with what was learnt in the shortest window in which the change shows, by a
-        copy of the base for each length of window.
+      keep: `"window"` restarts with what was learnt in the shortest window in which the change shows.
       num_functions: of next states that an MDP's transitions are tested by; without it 4.
       link: $\mu$ of a bandit with the means $\mu(x^\top\theta)$: `"logistic"` for clicks, `"log"` for counts.
-        Then the confidence sets are those of GLB-OMD, see `driftwise.parts.window_tests.LinkTest`, and
-        changes are found late. Online, rewards outside the link's range are refused.
+        Changes are then found late, see `driftwise.parts.window_tests.LinkTest`. Online, rewards outside the
+        link's range are refused.
 
-    The idea of forced exploration, a test and a restart around any base is that of Gerogiannis, Huang, Bose &
+    Forced exploration, a test and a restart around any base are the idea of Gerogiannis, Huang, Bose &
     Veeravalli 2025 (DAL) and Gerogiannis, Huang & Veeravalli 2026 (DARLING, for MDPs), of which we know the
     abstracts. Everything else here is ours, and no bound on the regret is known.
 
@@ -248,12 +244,10 @@ def covering_restart(
     Args:
       base: any agent of a bandit, made for problems that do not change.
       delta: $\delta$, the chance of a false alarm, ever.
-      forcing: $\alpha$; without it $\sqrt{d\log K/K}$. In epoch $k$ a round is forced with probability
-        $\alpha\sqrt k$, and each of the $d$ arms is as likely.
+      forcing: $\alpha$; without it $\sqrt{d\log K/K}$. In epoch $k$ rounds are forced with $\alpha\sqrt k$.
       window: the newest forced plays of an arm among which a split is looked for.
     When to use: arms are the same in every round, the problem jumps, and false alarms must be rare.
-    When not: the drift is slow, or arms change from round to round: its test then compares rewards of arms
-    that differ.
+    When not: the drift is slow, or arms change from round to round.
     Reference: Gerogiannis, Huang, Bose & Veeravalli 2025 (DAL) play a covering set by force, with a detector
     for each of its arms around any base of optimal order, and show a regret of the order $\sqrt{N_TT}$ for
     $N_T$ changes that are far enough apart. We know its abstract: covering set, schedule and test are ours.

@@ -66,8 +66,8 @@ class Master(Wrapper):
     Else a block of order $n + 1$ follows. $b$ is `width`, $c$ is `test_scale`; there are `num_orders` orders
     $M$, and blocks of the largest follow one another.
 
-    A reward that comes late belongs to the round in which it comes: the instance that acts there learns from
-    it, and it is held against the $\tilde g$ of the instance that has planned it.
+    A late reward belongs to the round in which it comes: the instance that acts there learns from it, and it
+    is compared with the $\tilde g$ of the instance that planned it.
     """
 
     base: Agent = member(Agent)
@@ -174,8 +174,7 @@ class TestOptions(TypedDict, total=False):
 
     Args:
       delta: $\delta$, the chance of a restart in a problem that does not vary.
-      test_scale: a factor of $\hat\rho$ in both tests. With 1, as in the paper, they do not fail within any
-        usual run (Gerogiannis, Huang & Veeravalli 2024).
+      test_scale: a factor of $\hat\rho$ in both tests; with the paper's 1 they do not fail in usual runs.
       first_order: the order of the first block, of $2^n$ episodes; 0 in the paper.
       low: the mean reward of a step that counts as 0.
       high: the mean reward of a step that counts as 1.
@@ -204,7 +203,8 @@ def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Un
       regret_scale: $\rho$: in a problem that does not vary, the base loses $\rho/\sqrt t$ an episode in the
         mean of $t$ episodes, where rewards of an episode lie between 0 and 1.
     When to use: you want the best known rate without knowing the variation, for any optimistic base.
-    When not: the run is of usual length. With the published constants its tests never fail in it.
+    When not: the run is of usual length. With the published constants its tests never fail in it
+    (Gerogiannis, Huang & Veeravalli 2024).
     Reference: Wei & Luo 2021, Algorithms 1, 2 and 3.
     Deviations from the paper: `test_scale` and `first_order`. Every episode has to offer the same: one set of
     arms, one first state.
@@ -248,7 +248,6 @@ def master_lsvi_ucb(
     r"""MASTER over `lsvi_ucb`: $\rho = \beta\sqrt{d\log(K/\delta)}$ in units of the largest return $H$.
 
     Args:
-      clip: as of `lsvi_ucb`.
       delta: $\delta$ of the tests and of the radius.
     When to use: you want the best known rate from one first state without knowing the variation.
     When not: the run is of usual length. With the published constants its tests never fail in it.

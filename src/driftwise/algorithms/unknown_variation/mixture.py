@@ -30,11 +30,10 @@ class MixtureState(NamedTuple):
 class MixtureOfMemories(Wrapper):
     r"""Agents alike but for what they forget, weighed by how well they forecast.
 
-    They are stacked in `base`: its numbers are tuples over them. All learn from every episode, whatever agent
-    chose its actions. Before they do, each forecasts the targets $y_h = r_h + \bar V_{h+1}(s_{h+1})$, with
-    $\bar V = \sum_j w_jV_j$ as the mixture planned: one target for all, so that scores compare. So they do
-    with one noise for all, learnt from $\sum_j w_j\,e_j^2/(1+v_j)$ under a forgetting of its own: a memory
-    gains by its mean alone, and not by following how large errors are at the time.
+    They are stacked in `base`: its numbers are tuples over them. All learn from every episode. Before they
+    do, each forecasts the targets $y_h = r_h + \bar V_{h+1}(s_{h+1})$, with $\bar V = \sum_j w_jV_j$ as the
+    mixture planned. Scores compare, since the target is one for all, and so is the noise, learnt from $\sum_j
+    w_j\,e_j^2/(1+v_j)$ under a forgetting of its own: a memory gains by its mean alone.
 
     `decision="heaviest"` acts on the index of the heaviest memory, `"mixture"` on $\sum_j w_j Q_j$, and
     `"variance"` on the mean of the mixture with the root of its total variance, $\bar m + \sqrt{\sum_j
@@ -42,12 +41,11 @@ class MixtureOfMemories(Wrapper):
     scores of all steps into one weight; `"per_step"` has a weight each.
 
     `origin="first"` counts the rewards of a bandit from the first one, if there are features that are 1 for
-    all arms then: a constant in the rewards is no more shrunk by the ridge, and changes no decision.
+    all arms then: a constant in the rewards changes no decision.
 
-    `fresh="at_alarm"` is a fresh start of the last memory. The alarm is that its weight falls below twice its
-    reallocation share, and below half of its prior, while it holds more than twice the episodes of the
-    heaviest memory. It then goes on from a copy of that one. This takes exponential weights that differ in
-    their rates alone, of which the last is the largest.
+    `fresh="at_alarm"` restarts the last memory from a copy of the heaviest when its weight falls below twice
+    its reallocation share, and below half of its prior, while it holds more than twice the episodes of the
+    heaviest. This takes exponential weights that differ in their rates alone, the last the largest.
     """
 
     base: Forecaster = member(Forecaster, stacked=True)

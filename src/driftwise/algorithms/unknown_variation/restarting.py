@@ -39,11 +39,9 @@ class Restarting(Wrapper):
     `watch="rewards"` shows it the mean reward of an episode's steps. `watch="residuals"` shows it the mean
     over the steps of what prediction errors $e_h = r_h + V_{h+1}(s_{h+1}) - \hat Q_h(s_h, a_h)$ are in excess
     of the bonus $b_h$, $\operatorname{sign}(e_h)\max(0, |e_h| - |b_h|)$, where $\hat Q$ is the index without
-    its bonus: in a bandit $e$ is the reward less its prediction. An agent that knows how little it knows is
-    thus not blamed for it: neither learning nor the new rewards of a better policy often raise an alarm. An
-    episode that was planned before the last alarm still teaches the base, but does not count for the
-    detector: predictions of an agent that is no more would look like another change. Learners of the gain
-    predict no rewards, but relative values: for them it is `"rewards"` only.
+    its bonus. Neither learning nor the rewards of a better policy often raise an alarm then. An episode that
+    was planned before the last alarm still teaches the base, but does not count for the detector. Learners of
+    the gain predict relative values: for them it is `"rewards"` only.
     """
 
     base: Agent = member(Agent)
@@ -119,12 +117,10 @@ def change_detection(
       detector: `Glr` or `Cusum` of `driftwise.parts.detectors`; without it `Glr()`.
       watch: `"rewards"` or `"residuals"`, as in `Restarting`.
     When to use: the problem jumps, and rewards or errors show it where the agent looks.
-    When not: it drifts slowly, or something improves where the agent does not look. It plays nothing by
-    force.
+    When not: it drifts slowly, or something improves where the agent does not look.
     Reference: Besson, Kaufmann, Maillard & Seznec 2022 and Liu, Lee & Shroff 2018 for bandits of few arms,
     with one detector an arm.
-    Deviations from the papers: one detector for all; no forced exploration, so that what improves where
-    nobody looks is not found.
+    Deviations from the papers: one detector for all; no forced exploration.
     """
     return Restarting(base, Glr() if detector is None else detector, watch)
 
