@@ -2,7 +2,7 @@
 
 import codecs
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,8 +11,13 @@ from driftwise.__main__ import main
 from driftwise.online import Bandit
 from tests.online.test_replay import drawn, write_csv
 
-WithOptions = Callable[[str], list[str]]
 COLUMNS = ("--action", "arm", "--reward", "gain", "--features", "x", "--propensity", "chance")
+
+
+def replayed(capsys, file: str, *arguments: str, columns: Sequence[str] = COLUMNS) -> dict:
+    """Return what the command prints as JSON."""
+    assert main(["replay", file, *columns, *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +38,7 @@ def test_prints_a_table_and_says_what_was_left_out(file, capsys):
 def test_json_page_and_settings(file, tmp_path, with_options, capsys):
     policy = ("--policy", "d_lin_ucb:rate=0.99,radius=.3,norm=single")
     options = with_options("frozen_after = 100\nevery = 50")
-    assert main(["replay", file, *COLUMNS, *policy, *options, "--json", "--out", str(tmp_path / "new")]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = replayed(capsys, file, *policy, *options, "--out", str(tmp_path / "new"))
     policy = printed["policies"]["d_lin_ucb"]
     assert policy["parameters"] == {"rate": 0.99, "radius": 0.3, "norm": "single"}
     assert [window["row"] for window in policy["windows"]] == [150, 200, 250, 299]
@@ -46,16 +50,15 @@ def test_json_page_and_settings(file, tmp_path, with_options, capsys):
 
 def test_the_seed_decides_which_rows_are_accepted(file, with_options, capsys):
     def windows(seed: str) -> list[dict]:
-        assert main(["replay", file, *COLUMNS, *with_options(f"seed = {seed}"), "--json"]) == 0
-        return json.loads(capsys.readouterr().out)["policies"]["adaptive_lin_ucb"]["windows"]
+        policies = replayed(capsys, file, *with_options(f"seed = {seed}"))["policies"]
+        return policies["adaptive_lin_ucb"]["windows"]
 
     assert windows("1") == windows("1") != windows("2")
 
 
 def test_a_base_of_a_meta_algorithm_is_set_with_dots(file, capsys):
     policy = "random_restart:base.algorithm=lin_ucb,base.radius=0.3,probability=0.01"
-    assert main(["replay", file, *COLUMNS, "--policy", policy, "--json"]) == 0
-    policy = json.loads(capsys.readouterr().out)["policies"]["random_restart"]
+    policy = replayed(capsys, file, "--policy", policy)["policies"]["random_restart"]
     assert policy["parameters"]["base"] == {"algorithm": "lin_ucb", "radius": 0.3}
 
 
@@ -64,18 +67,19 @@ def test_policies_by_name_are_compared(file, tmp_path, with_options, capsys):
     schema = "[columns.x]\ntype = 'Number'\nlow = -1\nhigh = 1\n"
     (tmp_path / "columns.toml").write_text(schema, encoding="utf-8")
     policies = ("--policy", "uniform", "--policy", f"live:file={tmp_path / 'agent.safetensors'}")
-    columns = [word for word in COLUMNS if word not in ("--features", "x")]
+    columns = COLUMNS[:4] + COLUMNS[6:]  # without features
     options = with_options(
         f"against = 'uniform'\nclip = 4\nlearn = 'accepted'\nencoder = {str(tmp_path / 'columns.toml')!r}\n"
         "[policies.fast]\nalgorithm = 'd_lin_ucb'\nrate = 0.9\nradius = 0.3\n"
     )
-    more = ("--range", "-1,1", "--learn", "all", "--json")  # the command line comes before the file
-    assert main(["replay", file, *columns, *policies, *options, *more]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    more = ("--range", "-1,1", "--learn", "all")  # the command line comes before the file
+    printed = replayed(capsys, file, *policies, *options, *more, columns=columns)
     assert [*printed["policies"]] == ["uniform", "live", "fast"]
     assert printed["policies"]["fast"]["parameters"] == {"rate": 0.9, "radius": 0.3}
     assert printed["policies"]["live"]["differences"].keys() == {"logged", "uniform"}
+    assert printed["policies"]["live"]["differences"]["logged"]["running"].keys() == {"value", "low", "high"}
     assert (printed["reward_range"], printed["clip"], printed["learn"]) == ([-1, 1], 4, "all")
+    assert printed["biased"] is False
 
 
 def test_a_folder_that_cannot_take_the_page_is_refused_before_the_log_is_replayed(
@@ -89,11 +93,10 @@ def test_a_folder_that_cannot_take_the_page_is_refused_before_the_log_is_replaye
 
 def test_a_byte_order_mark_is_no_part_of_the_first_column(file, tmp_path, capsys):
     (tmp_path / "log.csv").write_bytes(codecs.BOM_UTF8 + Path(file).read_bytes())
-    shown = []
-    for path in (file, str(tmp_path / "log.csv")):
-        assert main(["replay", path, *COLUMNS, "--policy", "uniform", "--json"]) == 0
-        shown.append(json.loads(capsys.readouterr().out)["policies"])
-    assert shown[0] == shown[1]
+    plain, marked = (
+        replayed(capsys, path, "--policy", "uniform") for path in (file, str(tmp_path / "log.csv"))
+    )
+    assert plain["policies"] == marked["policies"]
 
 
 def test_an_agent_that_cannot_learn_is_told_on_the_error_stream(tmp_path, capsys):

@@ -29,6 +29,10 @@ def in_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, An
     return json.loads(said(capsys, *arguments, "--json"))
 
 
+def named_bounds(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {bound["name"]: bound for bound in told["bounds"]}
+
+
 @pytest.mark.parametrize("arguments", [[*MDP, "--variation", "5"], BANDIT])
 def test_the_tables_have_every_bound_or_a_smaller_one_and_the_advice_is_below(arguments, capsys):
     text, told = said(capsys, *arguments), in_json(capsys, *arguments)
@@ -85,7 +89,7 @@ def test_the_numbers_are_those_of_theory(capsys, with_options):
         assert found["total"] == pytest.approx(expected.total, rel=1e-12)
         assert found["total"] == pytest.approx(sum(term["value"] for term in found["terms"]), rel=1e-12)
         assert found["parameters"] == pytest.approx(expected.parameters)
-    named = {found["name"]: found for found in told["bounds"]}
+    named = named_bounds(told)
     assert named["theorem_1"]["remembered"] == pytest.approx(200)  # √(dK/Δ) = 1/log(1/η)
     assert named["lsvi_ucb_restart"]["parameters"] == {"period": 200}  # √(10·20000/5)
     assert named["theorem_1"]["exponents"] == dict(
@@ -122,7 +126,7 @@ def test_one_block_is_no_choice(episodes, sentence, capsys):
 
 def test_a_ridge_is_everybodys_and_noise_is_the_bandits(capsys, with_options):
     plain, ridged, noisy = (
-        {bound["name"]: bound for bound in in_json(capsys, *BANDIT, *with_options(text))["bounds"]}
+        named_bounds(in_json(capsys, *BANDIT, *with_options(text)))
         for text in ("", "ridge = 3", "noise_scale = 2")
     )
     assert {plain[name]["ridge"] for name in plain} == {1.0, 2.0}
@@ -132,24 +136,18 @@ def test_a_ridge_is_everybodys_and_noise_is_the_bandits(capsys, with_options):
 
 def test_the_length_of_theta_is_in_the_radius_and_in_what_can_be_lost(capsys, with_options):
     plain, longer = (in_json(capsys, *BANDIT, *with_options(text)) for text in ("", "norm_bound = 3"))
-    radii = [
-        next(bound["radius"] for bound in told["bounds"] if bound["name"] == "oful")
-        for told in (plain, longer)
-    ]
-    assert radii[1] - radii[0] == pytest.approx(2)
+    radius, other = (named_bounds(told)["oful"]["radius"] for told in (plain, longer))
+    assert other - radius == pytest.approx(2)
     assert (plain["trivial"], longer["trivial"]) == (12_000, 36_000)
     assert "beside the trivial bound 2SK = 36,000" in said(capsys, *BANDIT, *with_options("norm_bound = 3"))
 
 
 def test_the_recommended_call_is_what_was_evaluated(capsys, with_options):
     told = in_json(capsys, *BANDIT, *with_options("ridge = 3.0"))
-    rate = re.search(
-        r"η = ([\d.]+) in weight_ucb\.tuned\(\.\.\., tuning='corrected', ridge=3\.0\)", told["advice"][0]
-    )
+    call = r"η = ([\d.]+) in weight_ucb\.tuned\(\.\.\., tuning='corrected', ridge=3\.0\)"
+    rate = re.search(call, told["advice"][0])
     assert rate is not None
-    known: dict[str, Any] = dict(
-        num_episodes=6000, variation=5.4, noise_scale=0.5, tuning="corrected", ridge=3.0
-    )
+    known: Any = dict(num_episodes=6000, variation=5.4, noise_scale=0.5, tuning="corrected", ridge=3.0)
     agent = ALGORITHMS["weight_ucb"].tuned(Spec.bandit(dim=2, num_arms=5), **known)
     assert agent.ridge == 3.0
     assert agent.forgetting.rate == pytest.approx(float(rate[1]), abs=1e-6)
@@ -157,10 +155,15 @@ def test_the_recommended_call_is_what_was_evaluated(capsys, with_options):
 
 
 def test_what_is_beyond_all_numbers_is_none_in_json(capsys, with_options):
-    told = in_json(capsys, *BANDIT, *with_options("noise_scale = 1e308"))
-    named = {bound["name"]: bound for bound in told["bounds"]}
+    named = named_bounds(in_json(capsys, *BANDIT, *with_options("noise_scale = 1e308")))
     assert named["oful"]["total"] is None
     assert named["lower_bandit"]["total"] > 0
+
+
+REMEMBER = (
+    r"^Remember about 1,125 episodes, with λ = 10: .*\(η = 0\.9991.* in opt_wlsvi\.tuned\(\.\.\., "
+    r"tuning='ridge_dim', clip='tight'\)"
+)
 
 
 @pytest.mark.parametrize(
@@ -168,19 +171,8 @@ def test_what_is_beyond_all_numbers_is_none_in_json(capsys, with_options):
     [
         ("0", "still", "lsvi_ucb", r"^Nothing varies: use lsvi_ucb \(λ = 1\), which never forgets\."),
         ("0.0001", "still", "lsvi_ucb", r"^A variation of 0\.0001 in 20,000 episodes is so small "),
-        (
-            "5",
-            "drifting",
-            "opt_wlsvi",
-            r"^Remember about 1,125 episodes, with λ = 10: .*\(η = 0\.9991.* in opt_wlsvi\.tuned\(\.\.\., "
-            r"tuning='ridge_dim', clip='tight'\)",
-        ),
-        (
-            "1e5",
-            "too fast",
-            "lsvi_ucb_restart",
-            r" is so large that only about 2 of them .* no forgetting can follow",
-        ),
+        ("5", "drifting", "opt_wlsvi", REMEMBER),
+        ("1e5", "too fast", "lsvi_ucb_restart", r"so large that only about 2 of them .* no forgetting can f"),
     ],
 )
 def test_the_advice_depends_on_how_much_varies(variation, regime, algorithm, sentence, capsys):

@@ -1,17 +1,16 @@
 """`driftwise tune --log`."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 
 from driftwise.__main__ import main
 from driftwise.online import Bandit, DecisionLog
 from driftwise.online.backtesting import backtest
+from tests.cli.test_tune import in_json, said
 from tests.online.test_backtest import world
 from tests.online.test_replay import write_csv
 
-WithOptions = Callable[[str], list[str]]
 COLUMNS = ("--reward", "gain", "--features", "x,y")
 
 
@@ -35,8 +34,7 @@ def test_prints_the_scores_the_advice_and_how_to_read_them(file, capsys):
 def test_json_page_and_options(file, tmp_path, with_options, capsys):
     text = "ridge = 2.0\nnoise_scale = 0.5\naction = 'arm'\nshared = true"
     options, out = with_options(f"memories = [8, 64]\nwindows = [20]\n{text}"), tmp_path / "new"
-    assert main(["tune", "--log", file, *COLUMNS, *options, "--json", "--out", str(out)]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = in_json(capsys, "tune", "--log", file, *COLUMNS, *options, "--out", str(out))
     assert [each["name"] for each in printed["memories"]] == ["8", "64", "window 20", "all"]
     assert (printed["ridge"], printed["noise_scale"], printed["noise_given"]) == (2.0, 0.5, True)
     assert (printed["rows"], printed["skipped"], printed["dim"]) == (399, 1, 5)
@@ -52,10 +50,9 @@ def test_json_page_and_options(file, tmp_path, with_options, capsys):
 
 def test_numbers_that_are_not_known_are_none_in_json_and_a_dash_in_text(tmp_path, capsys):
     file = str(write_csv(tmp_path / "log.csv", {"x": [1.0], "y": [2.0], "gain": [3.0]}))
-    assert main(["tune", "--log", file, *COLUMNS, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["gain"] == {"value": 0.0, "low": None, "high": None}
-    assert main(["tune", "--log", file, *COLUMNS]) == 0
-    assert "nan" not in capsys.readouterr().out
+    command = ("tune", "--log", file, *COLUMNS)
+    assert in_json(capsys, *command)["gain"] == {"value": 0.0, "low": None, "high": None}
+    assert "nan" not in said(capsys, *command)
 
 
 def test_a_decision_log_is_read_as_it_is(tmp_path, with_options, capsys):
@@ -67,18 +64,15 @@ def test_a_decision_log_is_read_as_it_is(tmp_path, with_options, capsys):
         if reward > -2:
             log.add_reward(decision.id, reward)
     command = ["tune", "--log", str(log.path)]
-    assert main([*command, *with_options("memories = [8, 64]"), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = in_json(capsys, *command, *with_options("memories = [8, 64]"))
     kept = rewards > -2
     assert (found["rows"], found["skipped"], found["dim"]) == (kept.sum(), (~kept).sum(), 2)
     expected = backtest(features[kept], rewards[kept], memories=[8, 64])
     assert [each["score"] for each in found["memories"]] == [each.score for each in expected.memories]
+    own = "shared must be left out for a decision log, whose arms have features of their own"
     for arguments, message in (
         (["--reward", "gain"], "--reward must be left out for a decision log, which has its own names"),
-        (
-            with_options("shared = true"),
-            "shared must be left out for a decision log, whose arms have features of their own",
-        ),
+        (with_options("shared = true"), own),
     ):
         assert main([*command, *arguments]) == 2
         assert capsys.readouterr().err == f"driftwise: error: {message}\n"

@@ -301,7 +301,17 @@ def test_saved_and_loaded_it_goes_on_as_if_it_had_never_stopped(name, tmp_path):
         return dict(length=1 + t % 3, rewards=known_rewards(name, environment, t))
 
     file = tmp_path / "agent.safetensors"
-    assert_saving_changes_nothing(lambda: online(name, environment), drawn_episodes(24), file, options)
+    learner = assert_saving_changes_nothing(
+        lambda: online(name, environment), drawn_episodes(24), file, options
+    )
+    summary = learner.summary()
+    assert summary.episodes == 24
+    assert np.isfinite([summary.recent_error, summary.recent_bonus, summary.drift]).all()
+    assert summary.recent_error > 0
+    assert (summary.effective_samples is None) == (summary.condition is None)
+    if summary.effective_samples is not None and summary.condition is not None:
+        assert 0 <= summary.effective_samples <= 24
+        assert 1 <= summary.condition < np.inf
 
 
 def test_load_knows_the_kind_of_agent(tmp_path):

@@ -59,6 +59,9 @@ def test_it_equals_the_agent_that_counts_states(name):
         np.testing.assert_allclose(indices(remembers, one), indices(counts, one), rtol=0, atol=1e-9)
         actions.update(taken)
     assert len(actions) == SPEC.num_actions
+    summary = counts.summary()
+    assert summary.effective_samples is not None
+    assert vars(remembers.summary()) == pytest.approx(vars(summary), rel=1e-6)
 
 
 @pytest.mark.parametrize("name", BY_FORCE)
@@ -119,7 +122,7 @@ def test_what_is_lost_changes_the_index_by_no_more_than_is_said(memory):
     assert worst > 1e-6  # something was lost
 
 
-def test_lost_weight_of_exponential_forgetting_is_its_geometric_tail():
+def test_forgettings_say_how_long_they_last_and_the_lost_weight_is_a_geometric_tail():
     rate, memory = 0.9, 7
     forgetting = ExponentialWeights(rate)
     assert lost_weight(forgetting, memory, 500) == pytest.approx(rate**memory / (1 - rate), rel=1e-12)
@@ -127,6 +130,9 @@ def test_lost_weight_of_exponential_forgetting_is_its_geometric_tail():
     kept = memory_needed(forgetting, 1e-4)
     assert rate ** (kept - 1) >= 1e-4 > rate**kept
     assert memory_needed(forgetting, rate**5) == 6  # that weight itself is kept
+    assert memory_needed(SlidingWindow(9), 0.1) == 10
+    assert memory_needed(PeriodicRestart(9), 0.1) == 9
+    assert math.isclose(lost_weight(NoForgetting(), 10, 25), 15)
 
 
 def test_without_forgetting_the_memory_is_a_window():
@@ -136,14 +142,16 @@ def test_without_forgetting_the_memory_is_a_window():
     np.testing.assert_allclose(indices(window, SEEN[-1]), indices(fades, SEEN[-1]), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["opt_wlsvi", "opt_rlsvi"])
-def test_memory_does_not_grow(name):
+@pytest.mark.parametrize("name", ["opt_wlsvi", "opt_rlsvi", "lsvi_ucb"])
+def test_memory_does_not_grow_and_without_forgetting_is_worth_what_it_holds(name):
     learner = mapped(name, memory=6)
     led_through(learner, SEEN[0])
     before = [len(leaf or b"") for leaf in bits(learner.state)]
     for one in SEEN:
         led_through(learner, one)
     assert [len(leaf or b"") for leaf in bits(learner.state)] == before
+    if name == "lsvi_ucb":
+        assert learner.summary().effective_samples == 6
 
 
 @pytest.mark.parametrize(
@@ -230,12 +238,6 @@ def test_bad_features_are_one_sentence_and_change_nothing(rows, message):
         learner.begin("anything")
     assert not learner.under_way
     assert bits(learner.state) == before
-
-
-def test_forgettings_say_how_long_they_last():
-    assert memory_needed(SlidingWindow(9), 0.1) == 10
-    assert memory_needed(PeriodicRestart(9), 0.1) == 9
-    assert math.isclose(lost_weight(NoForgetting(), 10, 25), 15)
 
 
 @pytest.mark.parametrize("name", ["adaptive_lin_ucb", "cw_oful"])

@@ -15,15 +15,8 @@ from driftwise.base import AnchorMeasures
 from driftwise.online import EpisodicAgent
 from driftwise.online.features import Custom, Fourier, PerAction
 from tests.examples import PARAMETERS, SPEC, make
-from tests.online.test_episodic import (
-    bits,
-    drawn_episodes,
-    fitting_environment,
-    known_rewards,
-    led_through,
-    online,
-)
-from tests.online.test_episodic_memory import FEATURES, LEARNERS, mapped
+from tests.online.test_episodic import bits, drawn_episodes, fitting_environment, led_through, online
+from tests.online.test_episodic_memory import FEATURES, mapped
 
 SUPPOSED = st.one_of(  # states and rewards that people may pass
     st.integers(-2, SPEC.num_states + 1),
@@ -165,24 +158,6 @@ def test_how_numpy_treats_floating_point_errors_does_not_matter(make_learner):
     assert strict.summary() == usual.summary()
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_every_agent_has_a_summary_which_is_saved_with_it(name, tmp_path):
-    environment = fitting_environment(name)
-    learner = online(name, environment)
-    for t, one in enumerate(drawn_episodes(12)):
-        led_through(learner, one, length=1 + t % 3, rewards=known_rewards(name, environment, t))
-    summary = learner.summary()
-    assert summary.episodes == 12
-    assert np.isfinite([summary.recent_error, summary.recent_bonus, summary.drift]).all()
-    assert summary.recent_error > 0
-    assert (summary.effective_samples is None) == (summary.condition is None)
-    if summary.effective_samples is not None and summary.condition is not None:
-        assert 0 <= summary.effective_samples <= 12
-        assert 1 <= summary.condition < np.inf
-    learner.save(tmp_path / "agent.safetensors")
-    assert EpisodicAgent.load(tmp_path / "agent.safetensors").summary() == summary
-
-
 def test_the_order_in_memory_of_what_it_is_given_does_not_matter_to_files(tmp_path):
     environment = fitting_environment("oppo")
     file, features = tmp_path / "agent.safetensors", np.asfortranarray(environment.features)
@@ -192,17 +167,6 @@ def test_the_order_in_memory_of_what_it_is_given_does_not_matter_to_files(tmp_pa
     learner = online("oppo", environment, features=features, known=dict(measures=measures))
     learner.save(file)
     assert bits(EpisodicAgent.load(file).state) == bits(learner.state)
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_a_summary_does_not_depend_on_whether_states_are_counted(name):
-    counts, remembers = online(name, make()), mapped(name)
-    for one in drawn_episodes(20):
-        led_through(counts, one)
-        led_through(remembers, one)
-    mine, its = counts.summary(), remembers.summary()
-    assert mine.effective_samples is not None
-    assert vars(its) == pytest.approx(vars(mine), rel=1e-6)
 
 
 def test_a_summary_says_what_was_learnt():
@@ -223,13 +187,6 @@ def test_a_summary_says_what_was_learnt():
     assert summary.condition == pytest.approx((eigenvalues[:, -1] / eigenvalues[:, 0]).max())
     assert summary.recent_error == pytest.approx(np.mean(errors))
     assert summary.recent_bonus == pytest.approx(np.mean(bonuses))
-
-
-def test_a_memory_without_forgetting_is_worth_what_it_holds():
-    learner = mapped("lsvi_ucb", memory=5)
-    for one in drawn_episodes(12):
-        led_through(learner, one)
-    assert learner.summary().effective_samples == 5
 
 
 def test_the_gauge_is_quiet_in_a_steady_world_and_rises_after_a_change():

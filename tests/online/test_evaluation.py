@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -318,13 +317,3 @@ def test_the_page_fits_and_is_seen_in_dark(found: Replay, width: int, tmp_path: 
     assert seen["overflow"] <= 0
     assert seen["paper"] == "rgb(20, 23, 27)"
     assert seen["colour"] == "rgb(154, 164, 175)"
-
-
-def test_all_numbers_go_into_json(found: Replay) -> None:
-    from driftwise.cli.output import json_text
-
-    told = json.loads(json_text(found.to_json()))
-    own = told["policies"]["ucb"]
-    assert own["differences"]["logged"]["running"].keys() == {"value", "low", "high"}
-    assert len(own["windows"]) == 50
-    assert (told["learn"], told["reward_range"], told["biased"]) == ("accepted", [0, 1], False)

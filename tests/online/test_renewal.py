@@ -40,26 +40,6 @@ def prediction(bandit: Bandit, features: np.ndarray) -> tuple[float, float]:
     return decision.index - decision.bonus, decision.bonus
 
 
-def test_without_forgetting_it_is_for_ever_as_if_every_arm_had_been_kept():
-    """Arms come and go through three slots; the reference has a block for each that there ever was."""
-    rng, reference = np.random.default_rng(0), EveryArm(SHARED, OWN, RIDGE)
-    bandit = Bandit("lin_ucb", dim=DIM, radius=1.0, ridge=RIDGE)
-    names = [f"arm {slot}" for slot in range(SLOTS)]
-    for t in range(120):
-        if t % 17 == 16:
-            slot = int(rng.integers(SLOTS))
-            names[slot] = f"arm of {t}"
-            bandit.renew(block(slot))
-        slot, (shared, own), reward = int(rng.integers(SLOTS)), drawn(rng), float(rng.normal())
-        bandit.learn_from(row(shared, own, slot), reward)
-        reference.learn(shared, own, names[slot], reward)
-        if t % 5 == 0:
-            slot, (shared, own) = int(rng.integers(SLOTS)), drawn(rng)
-            expected, width, _ = reference.prediction(shared, own, names[slot])
-            found = prediction(bandit, row(shared, own, slot))
-            np.testing.assert_allclose(found, (expected, width), rtol=0, atol=1e-10)
-
-
 @pytest.mark.parametrize("norm", ["single", "sandwich"])
 def test_under_exponential_weights_it_is_exact_at_that_moment_and_never_narrower_later(norm):
     rng, rate, reference = np.random.default_rng(1), 0.9, EveryArm(SHARED, OWN, RIDGE)

@@ -86,10 +86,10 @@ class ArmSettings:
 
 
 class ArmSlots:
-    """The slots of arms by name, the least recently used arm first."""
+    """The slots of arms by name, the least recently used arm first; without slots, arms need none."""
 
-    def __init__(self, num: int) -> None:
-        self.num = num
+    def __init__(self, num: int, when_full: str) -> None:
+        self.num, self._when_full = num, when_full
         self.taken: OrderedDict[str, int] = OrderedDict()
 
     @property
@@ -97,36 +97,40 @@ class ArmSlots:
         """Slots without an arm."""
         return sorted({*range(self.num)} - {*self.taken.values()})
 
-    def to_retire(self, names: Sequence[str], when_full: str) -> list[str]:
+    def to_retire(self, names: Sequence[str]) -> list[str]:
         """Return the arms that have to retire before these can be used: the least recently used ones."""
         new = [name for name in names if name not in self.taken]
         lacking = len(self.taken) + len(new) - self.num
-        if lacking <= 0:
+        if lacking <= 0 or not self.num:
             return []
-        if len(names) > self.num:
-            raise ArgumentError("arms", f"be at most max_arms={self.num}", names, f"{len(names)} of them")
-        if when_full == "refuse":
-            oldest = next(iter(self.taken))
-            got = f"{new[0]!r}, which is new: retire one, such as {oldest!r}, unused for longest"
-            raise ArgumentError("arms", f"be known where all {self.num} slots are taken", new, got)
+        if len(names) > self.num or self._when_full == "refuse":
+            raise self._full_error(names)
         return [name for name in self.taken if name not in {*names}][:lacking]
 
     def use(self, names: Sequence[str]) -> None:
         """Mark arms as used last; new ones take free slots."""
-        new = [name for name in names if name not in self.taken]
-        if new:
+        if new := [name for name in names if name not in self.taken]:
             self.taken.update(zip(new, self.free, strict=False))
-        for name in names:
+        for name in names if self.num else ():
             self.taken.move_to_end(name)
 
     def look_up(self, names: Sequence[str]) -> list[int]:
         """Return the slots of arms; for new ones a free slot, whose weights are as at the start."""
         if all(name in self.taken for name in names):
             return [self.taken[name] for name in names]
+        if not self.num:
+            return []
         free = self.free
         if not free:
-            self.to_retire(names, "refuse")  # which says why
+            raise self._full_error(names)
         return [self.taken.get(name, free[0]) for name in names]
+
+    def _full_error(self, names: Sequence[str]) -> ArgumentError:
+        if len(names) > self.num:
+            return ArgumentError("arms", f"be at most max_arms={self.num}", names, f"{len(names)} of them")
+        new = [name for name in names if name not in self.taken]
+        got = f"{new[0]!r}, which is new: retire one, such as {next(iter(self.taken))!r}, unused for longest"
+        return ArgumentError("arms", f"be known where all {self.num} slots are taken", new, got)
 
     def require(self, name: str) -> int:
         """Return the slot of a known arm."""

@@ -15,7 +15,7 @@ from driftwise.base.validation import ArgumentError, require_instance
 from driftwise.online import agent_files
 from driftwise.online.bandit import Bandit
 from driftwise.online.bandit_files import SavedBandit, bandit_content
-from driftwise.online.bandit_inputs import Samples, require_samples
+from driftwise.online.bandit_inputs import require_samples
 from driftwise.online.decisions import Outcome, Waiting, as_id
 from driftwise.online.encoding import Encoder
 from driftwise.online.encoding.encoder import iterate_rows
@@ -72,7 +72,7 @@ class NamedBandit(SavedBandit):
 
     def _start(self, encoding: ArmSettings, bandit: Bandit) -> None:
         self.encoding, self.bandit = encoding, bandit
-        self._slots = ArmSlots(encoding.max_arms)
+        self._slots = ArmSlots(encoding.max_arms, encoding.when_full)
 
     def __repr__(self) -> str:
         return f"NamedBandit({self.bandit!r}, {len(self.arms)} arms)"
@@ -114,7 +114,7 @@ class NamedBandit(SavedBandit):
         A column of an arm overrides that of the context. `id`, `arm` and `time` are as in `Bandit.decide`,
         the arm by its name.
         """
-        names, shared, own = self._encoded(context, arms)
+        names, *encoded = self._encoded(context, arms)
         if arm is not None and (arm := as_id(arm, "arm")) not in names:
             raise ArgumentError("arm", "be one of the arms of the decision", arm)
         taken = None if arm is None else names.index(arm)
@@ -123,7 +123,7 @@ class NamedBandit(SavedBandit):
             if id is not None:
                 self.bandit._pending.require_new(id)  # before any arm retires
             self._use(names)
-            blocks = self._blocks(names, shared, own)
+            blocks = self._blocks(names, *encoded)
             decision = self.bandit.decide(blocks.features, id=id, arm=taken, time=moment, names=names)
         numbers = decision.id, decision.index, decision.bonus, decision.probability
         probabilities = dict(zip(names, decision.probabilities.tolist(), strict=True))
@@ -146,43 +146,39 @@ class NamedBandit(SavedBandit):
         """
         single = isinstance(arms, (str, Integral))
         names = _names([arms] if single else arms)
-        encoders = self.encoding.own, self.encoding.shared
+        encoders = self.encoding.shared, self.encoding.own
         rows = [{} if contexts is None else contexts] * len(names)
         if contexts is not None and not single:
             known = (encoder.columns for encoder in encoders if encoder is not None)
             rows = [*iterate_rows(contexts, [*dict.fromkeys(column.name for column in chain(*known))])]
         if len(names) != len(rows):
             raise ArgumentError("arms", f"be one for each of the {len(rows)} rows", arms, f"{len(names)}")
-        own, shared = (None if encoder is None else encoder.rows(rows) for encoder in encoders)
+        encoded = [None if encoder is None else encoder.rows(rows) for encoder in encoders]
         like = np.zeros((len(rows), 1))
         samples = require_samples(like[0] if single else like, rewards, weight, time, 1)
         with self.bandit._lock:
-            checked = self.bandit._rewards(samples, timed=time is not None)  # before any arm retires
+            checked = np.array(self.bandit._rewards(samples, timed=time is not None))  # before arms retire
             counted = np.flatnonzero(samples.weights)
-            if not len(counted):
-                return
-            names, checked = [names[i] for i in counted], [checked[i] for i in counted]
-            own, shared = (None if array is None else array[counted] for array in (own, shared))
-            samples = Samples(*(array[counted] for array in samples))
-            for part in self._slices(names):
-                inner, common = (None if array is None else array[part] for array in (own, shared))
-                blocks = self._blocks(names[part], common, inner)
-                moments = None if time is None else samples.times[part]
-                others = {"weight": samples.weights[part], "time": moments}
-                self.bandit.learn_from(blocks.features, checked[part], **others)
+            names = [names[i] for i in counted]
+            for part in self._slices(names) if names else ():
+                taken = counted[part]
+                blocks = self._blocks(names[part], *(None if all is None else all[taken] for all in encoded))
+                moments = None if time is None else samples.times[taken]
+                weights = samples.weights[taken]
+                self.bandit.learn_from(blocks.features, checked[taken], weight=weights, time=moments)
 
     def scores(self, context: Row | None, arms: Names, *, time: Timestamp | None = None) -> dict[str, float]:
         """Return the indices of arms in the next decision, by name. Nothing is decided; no slot is taken."""
-        names, shared, own = self._encoded(context, arms)
+        names, *encoded = self._encoded(context, arms)
         with self.bandit._lock:
-            scores = self.bandit.scores(self._blocks(names, shared, own).features, time=time)
+            scores = self.bandit.scores(self._blocks(names, *encoded).features, time=time)
         return dict(zip(names, scores.tolist(), strict=True))
 
     def top(self, context: Row | None, arms: Names, k: int, *, time: Timestamp | None = None) -> list[str]:
         """Return the `k` arms of the highest scores, the best first. Nothing is decided."""
-        names, shared, own = self._encoded(context, arms)
+        names, *encoded = self._encoded(context, arms)
         with self.bandit._lock:
-            best = self.bandit.top(self._blocks(names, shared, own).features, k, time=time)
+            best = self.bandit.top(self._blocks(names, *encoded).features, k, time=time)
         return [names[i] for i in best]
 
     def retire(self, arm: str | int) -> int:
@@ -222,7 +218,10 @@ class NamedBandit(SavedBandit):
     def _encoded(
         self, context: Row | None, arms: Names
     ) -> tuple[list[str], np.ndarray | None, np.ndarray | None]:
-        """Return the names of arms, with their shared features and those of their own."""
+        """Return the names of arms, with their shared features and those of their own.
+
+        Where arms have no column that an encoder reads, it encodes only once.
+        """
         row: Row = require_instance("context", {} if context is None else context, Mapping)
         names = _names(arms)
         if not 0 < len(names) == len({*names}):
@@ -231,35 +230,33 @@ class NamedBandit(SavedBandit):
         columns = [require_instance("arms", row, Mapping) for row in given]
         if self.encoding.own is None and not columns and len(names) > 1:
             raise ArgumentError("arms", "have columns where all weights are shared", names, "names alone")
-        shared, own = (
-            None if encoder is None else _encode(encoder, row, columns, len(names))
-            for encoder in (self.encoding.shared, self.encoding.own)
-        )
-        return names, shared, own
 
-    def _to_retire(self, names: list[str]) -> list[str]:
-        """Return the arms that have to retire before these can be used."""
-        own, when_full = self.encoding.own, self.encoding.when_full
-        return [] if own is None else self._slots.to_retire(names, when_full)
+        def encode(encoder: Encoder | None) -> np.ndarray | None:
+            if encoder is None:
+                return None
+            known = {column.name for column in encoder.columns}
+            if all(known.isdisjoint(row) for row in columns):
+                return encoder(row)[None].repeat(len(names), axis=0)
+            return np.array([encoder({**row, **own}) for own in columns])
+
+        return names, encode(self.encoding.shared), encode(self.encoding.own)
 
     def _use(self, names: list[str]) -> None:
         """Assign slots to arms."""
-        for name in self._to_retire(names):
+        for name in self._slots.to_retire(names):
             self.retire(name)
-        if self.encoding.own is not None:
-            self._slots.use(names)
+        self._slots.use(names)
 
     def _blocks(self, names: list[str], shared: np.ndarray | None, own: np.ndarray | None) -> ArmBlocks:
-        slots = [] if own is None else self._slots.look_up(names)
-        return ArmBlocks(shared, own, slots, self.encoding.max_arms)
+        return ArmBlocks(shared, own, self._slots.look_up(names), self.encoding.max_arms)
 
     def _slices(self, names: list[str]) -> Iterator[slice]:
         """Yield slices of samples whose arms have slots at the same time, each up to the next retirement."""
         if self.encoding.when_full == "refuse":
-            self._to_retire([*dict.fromkeys(names)])  # before anything is learnt
+            self._slots.to_retire([*dict.fromkeys(names)])  # before anything is learnt
         first = 0
         for number, name in enumerate(names):
-            if number > first and self._to_retire([name]):
+            if number > first and self._slots.to_retire([name]):
                 yield slice(first, number)
                 first = number
             self._use([name])
@@ -271,14 +268,6 @@ def _names(arms: Any) -> list[str]:
     if isinstance(arms, str) or not isinstance(arms, Iterable) or frame:
         raise ArgumentError("arms", "be names in a list, or map names to their columns", arms)
     return [as_id(name, "arms") for name in arms]
-
-
-def _encode(encoder: Encoder, context: Row, columns: list[Row], num_arms: int) -> np.ndarray:
-    """Return features of arms; where arms have no column that the encoder reads, it encodes only once."""
-    known = {column.name for column in encoder.columns}
-    if all(known.isdisjoint(row) for row in columns):
-        return encoder(context)[None].repeat(num_arms, axis=0)
-    return np.array([encoder({**context, **row}) for row in columns])
 
 
 agent_files.LOADERS[_KIND] = NamedBandit.from_file

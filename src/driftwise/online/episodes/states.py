@@ -69,7 +69,7 @@ class TableOfStates:
         }
         for name in known:
             require_choice("known", name, [kind.label for kind in shapes])
-        extras = [] if self.blocks is None else [self.blocks]
+        extras: list[Any] = [] if self.blocks is None else [self.blocks]
         for kind in (kind for kind in shapes if kind in agent.needs):
             if kind.label not in known:
                 raise ArgumentError("known", f"have the {kind.label} that the algorithm needs", sorted(known))
