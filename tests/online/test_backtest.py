@@ -230,7 +230,7 @@ def test_samples_are_the_features_of_what_was_done(tmp_path: Path, shared: bool)
         expected = np.concatenate([context, taken]) / np.sqrt(2) if shared else np.kron(taken, context)
         np.testing.assert_allclose(phi, expected, atol=1e-12)
     assert samples.encoding is not None
-    found = samples.encoding.contexts({"x": columns["x"]})
+    found = samples.encoding.encoder.rows({"x": columns["x"]})
     for phi, context, arm in zip(samples.features, found, columns["arm"], strict=True):
         np.testing.assert_array_equal(samples.encoding.actions(context)["abc".index(arm)], phi)
     np.testing.assert_array_equal(samples.rewards, columns["gain"])

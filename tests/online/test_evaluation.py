@@ -16,7 +16,7 @@ from driftwise.online import Bandit, DecisionLog, NamedBandit
 from driftwise.online.encoding import Encoder
 from driftwise.online.replay import Options, Replay, TableLog, replay
 from driftwise.online.replay.confidence_sequences import DriftBound, TwoSided
-from driftwise.online.replay.independence import _log_predicted, measure_dependence
+from driftwise.online.replay.logged_rows import _log_predicted, measure_dependence, read_rows
 from driftwise.online.replay.options import ReplaySchedule
 from tests.browser import find_chromium, probe
 from tests.online.test_replay import COLUMNS, drawn, write_csv
@@ -113,21 +113,6 @@ def test_learning_from_all_rows_is_learn_from(log: TableLog) -> None:
     assert few.warnings == [f"ucb learnt from 5 of {ROWS:,} rows, fewer than its 6 features"]
 
 
-def test_acceptance_with_one_bound_for_all_contexts_keeps_their_law_and_the_policys() -> None:
-    """Exact sums. With a bound of each context's own, contexts are thinned out where the policies differ."""
-    contexts, logged = np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.5, 0.5]])
-    policy = np.array([[0.1, 0.9], [0.5, 0.5]])
-    weights = policy / logged
-    law = contexts[:, None] * policy
-    for bound, right in (
-        (np.full((2, 1), 1 / logged.min()), True),
-        (weights.max(axis=1, keepdims=True), False),
-    ):
-        accepted = contexts[:, None] * logged * weights / bound
-        assert np.allclose(accepted / accepted.sum(), law) == right
-        assert np.allclose(accepted / accepted.sum(axis=1, keepdims=True), policy)
-
-
 def test_clipped_weights_are_told_and_intervals_stay_around_the_others(log: TableLog, found: Replay) -> None:
     clipped = replay(log, {"uniform": {}}, Options(reward_range=(0, 1), clip=1.5)).policies["uniform"]
     weights = 1 / 3 / drawn(ROWS)["chance"]
@@ -140,12 +125,6 @@ def test_clipped_weights_are_told_and_intervals_stay_around_the_others(log: Tabl
     one, other = clipped.value["running"], free.value["running"]
     assert one.low <= other.value <= one.high
     assert one.high - one.low > other.high - other.low
-
-
-def test_the_model_inside_intervals_needs_the_probabilities_of_all_actions(log: TableLog) -> None:
-    message = r"k must be 0 for .*log\.csv, which lacks other actions' probabilities"
-    with pytest.raises(ValueError, match=message):
-        replay(log, POLICIES, Options(k=1.0, reward_range=(0, 1)))
 
 
 @pytest.mark.slow
@@ -248,7 +227,7 @@ def test_a_random_log_passes_and_is_not_reassured(log: TableLog) -> None:
     found = replay(TableLog(log.path, **UNKNOWN), {"uniform": {}})
     assert not found.biased
     assert "which proves nothing for it" in replay_lead(found)
-    assert measure_dependence(TableLog(log.path, **UNKNOWN), log.survey()).log_evidence < 0
+    assert measure_dependence(log, read_rows(log)).log_evidence < 0
 
 
 def test_evidence_against_randomness_is_at_most_one_on_average() -> None:
@@ -286,6 +265,11 @@ def test_evidence_against_randomness_is_at_most_one_on_average() -> None:
         ({"uniform": {}}, {"reward_range": (1, 0)}, "reward_range must be a lower number and a higher one"),
         ({"uniform": {}}, {"delta": 0}, "delta must be"),
         ({"uniform": {}}, {"k": 1}, "k must be 0 without a reward_range, as the intervals"),
+        (
+            {"uniform": {}},
+            {"k": 1.0, "reward_range": (0, 1)},
+            r"k must be 0 for .*log\.csv, which lacks other",
+        ),
         ({"uniform": {}}, {"memory": 0.5}, "memory must be a number of at least 1"),
     ],
 )

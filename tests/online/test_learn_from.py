@@ -83,7 +83,7 @@ def test_a_log_warms_an_agent_up(tmp_path: Path):
     bandit = Bandit("lin_ucb", dim=samples.encoding.dim, radius=0.1)
     bandit.learn_from(samples.features, samples.rewards)
     for x, best in ((-0.8, "a"), (0.8, "b")):
-        (context,) = samples.encoding.contexts([{"x": x}])
+        (context,) = samples.encoding.encoder.rows([{"x": x}])
         assert samples.actions[bandit.top(samples.encoding.actions(context), 1)[0]] == best
 
 

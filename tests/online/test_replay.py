@@ -12,18 +12,17 @@ import pytest
 from pyarrow import parquet
 
 from driftwise.analysis.replay_report import replay_lead
-from driftwise.online.deciders import LeastSquaresDecider, RoundDraws
+from driftwise.online.deciders import RoundDraws
 from driftwise.online.encoding import Encoder, Hashed
-from driftwise.online.replay import Options, PolicyEvaluation, Replay, TableLog, read_samples
+from driftwise.online.replay import Estimates, Options, PolicyEvaluation, Replay, TableLog, read_samples
 from driftwise.online.replay import replay as replay_policies
-from driftwise.online.replay.estimates import Estimates, Event, Tally
-from driftwise.online.replay.logged_rows import ActionEncoding
-from driftwise.online.replay.policy_replay import RewardModel
+from driftwise.online.replay.evaluations import Event, Tally
+from driftwise.online.replay.logged_rows import ActionEncoding, read_rows
 from tests.reference.replay import Row, replayed
 
 CHANCES = np.array([0.5, 0.3, 0.2])  # of the logging policy
 COLUMNS: dict[str, Any] = dict(action="arm", reward="gain", features=("x",), propensity="chance")
-UNIFORM_VALUE, BEST_VALUE = 1.6 / 3, 0.7125  # of means ½ ± 0.4x and 0.6 for x uniform in [−1, 1]
+UNIFORM_VALUE = 1.6 / 3  # of means ½ ± 0.4x and 0.6 for x uniform in [−1, 1]
 
 
 def drawn(rows: int, seed: int = 0) -> dict[str, Any]:
@@ -60,8 +59,8 @@ def tallied(rows: Iterable[Sequence[float]]) -> Estimates:
     tally = Tally()
     for reward, weight, *others in rows:
         expected, predicted, accepted = others or (0.0, 0.0, False)
-        numbers = reward, weight, 0.0, expected, predicted, bool(accepted)
-        tally.add(Event(*numbers, chances=np.ones(1), scaled=None, outcomes=None))
+        robust = expected + weight * (reward - predicted)
+        tally.add(Event(reward, weight, 0.0, robust, bool(accepted), np.ones(1), gains=None, outcomes=None))
     return tally.estimates
 
 
@@ -96,21 +95,6 @@ def test_every_estimate_covers_the_value_of_a_uniform_policy(log: TableLog, colu
     assert found.accepted == pytest.approx(3000 * 0.2, rel=0.2)  # p_min of all, whatever the action
 
 
-def test_a_learning_agent_earns_more_than_the_log_and_less_than_is_possible(log: TableLog) -> None:
-    whole, own = replay(log, "lin_ucb", {"radius": 0.3})
-    found, logged = own.final.values, whole.logged.final.values["IPS"]
-    for name in ("IPS", "SNIPS", "DR"):
-        assert logged.interval.high < found[name].value < BEST_VALUE + 3 * found[name].error, name
-
-
-def test_a_frozen_policy_is_estimated_on_the_rest_and_its_estimates_agree(log: TableLog) -> None:
-    found = replay(log, "greedy", {}, frozen_after=1000)
-    assert found.final.events == 2000
-    ips, snips, dr = (found.final.values[name] for name in ("IPS", "SNIPS", "DR"))
-    assert abs(ips.value - dr.value) < 4 * ips.error
-    assert abs(snips.value - dr.value) < 4 * snips.error
-
-
 @pytest.mark.parametrize("frozen_after", [None, 1, *range(36, 44)])
 def test_a_replay_is_the_plain_loop_over_the_log(tmp_path: Path, frozen_after: int | None) -> None:
     """The reward model predicts before it learns, and freezing is exact to the row."""
@@ -130,13 +114,16 @@ def test_a_replay_is_the_plain_loop_over_the_log(tmp_path: Path, frozen_after: i
     assert (found.final.accepted, found.own.learnt) == (expected.accepted, expected.learnt)
 
 
-def test_sums_are_the_textbook_formulas() -> None:
-    rng = np.random.default_rng(1)
-    reward, weight = rng.normal(5, 1, 40), rng.exponential(1, 40)
-    expected, predicted = rng.normal(size=40), rng.normal(size=40)
-    accepted = rng.random(40) < 0.4
+EQUAL = {f"{num} of {weight}": np.full(num, weight) for num in (2, 3, 5) for weight in (0.1, 0.3, 7.0)}
+WEIGHTS = EQUAL | {"drawn": np.random.default_rng(0).exponential(1, 40)}
+
+
+@pytest.mark.parametrize("weight", WEIGHTS.values(), ids=WEIGHTS)
+def test_sums_are_the_textbook_formulas(weight: np.ndarray) -> None:
+    rng, num = np.random.default_rng(1), len(weight)
+    reward, expected, predicted = rng.normal(5, 1, num), rng.normal(size=num), rng.normal(size=num)
+    accepted = np.arange(num) % 5 < 2
     found = tallied(np.stack([reward, weight, expected, predicted, accepted], axis=1).tolist())
-    value = (weight * reward).sum() / weight.sum()
     terms = {
         "replay": reward[accepted],
         "IPS": weight * reward,
@@ -144,13 +131,13 @@ def test_sums_are_the_textbook_formulas() -> None:
     }
     for name, each in terms.items():
         assert found.values[name] == pytest.approx((each.mean(), each.std(ddof=1) / np.sqrt(len(each))))
-    effective = weight.sum() ** 2 / (weight**2).sum()
-    correction = effective / (effective - 1)
+    value, effective = (weight * reward).sum() / weight.sum(), weight.sum() ** 2 / (weight**2).sum()
+    correction = effective / (effective - 1)  # with equal weights the error is that of a mean
     error = np.sqrt(correction * (weight**2 * (reward - value) ** 2).sum()) / weight.sum()
     assert found.values["SNIPS"] == pytest.approx((value, error))
     assert found.effective == pytest.approx(effective)
     assert found.mean_weight == pytest.approx(weight.mean())
-    assert (found.events, found.accepted) == (40, accepted.sum())
+    assert (found.events, found.accepted) == (num, accepted.sum())
 
 
 @pytest.mark.parametrize("weights", [[0.3], [0.1, 0.0], [1e-9, 7.0, 1e-9, 1e-9], [0.1, 1.0, 0.1]])
@@ -158,14 +145,6 @@ def test_an_event_that_decides_alone_has_no_error(weights: list[float]) -> None:
     found = tallied(zip((0.1, 0.7, 0.2, 0.9), weights, strict=False)).values["SNIPS"]
     assert np.isfinite(found.value)
     assert np.isnan(found.error)
-
-
-@pytest.mark.parametrize("weight", [0.1, 0.3, 7.0])
-@pytest.mark.parametrize("num", [2, 3, 5])
-def test_with_equal_weights_the_error_is_that_of_a_mean(weight: float, num: int) -> None:
-    rewards = np.random.default_rng(0).normal(size=num)
-    found = tallied((reward, weight) for reward in rewards.tolist()).values["SNIPS"]
-    assert found == pytest.approx((rewards.mean(), rewards.std(ddof=1) / np.sqrt(num)))
 
 
 def test_rewards_that_are_all_alike_have_exactly_their_value_and_no_error() -> None:
@@ -197,10 +176,9 @@ def test_a_log_that_changes_while_it_is_read_is_told(tmp_path: Path, monkeypatch
     log = TableLog(write_csv(tmp_path / "log.csv", columns), **COLUMNS)
     new_action = columns | {"arm": ["d", *columns["arm"][1:]]}
     for other in (new_action, {name: values[:50] for name, values in columns.items()}):
-        write_csv(tmp_path / "log.csv", columns)
-        seen = log.survey()
+        rows = read_rows(TableLog(write_csv(tmp_path / "log.csv", columns), **COLUMNS))
         write_csv(tmp_path / "log.csv", other)
-        monkeypatch.setattr(TableLog, "survey", lambda _, seen=seen: seen)
+        monkeypatch.setattr("driftwise.online.replay.replaying.read_rows", lambda *_, rows=rows, **__: rows)
         with pytest.raises(ValueError, match=r"log.csv must stay as it is while it is read, but it"):
             replay(log, "uniform")
 
@@ -217,20 +195,6 @@ def test_spaces_around_actions_do_not_count(tmp_path: Path) -> None:
     assert replay(log, "uniform").own.actions.keys() == {"u", "v"}
 
 
-def test_reward_model_is_ridge_regression_of_each_action() -> None:
-    rng = np.random.default_rng(2)
-    contexts, rewards, actions = rng.normal(size=(30, 3)), rng.normal(size=30), rng.integers(2, size=30)
-    model = RewardModel(6, ridge=0.5)
-    for context, action, reward in zip(contexts, actions, rewards, strict=True):
-        model.learn(np.kron(np.eye(2)[action], context), reward)
-    for action in range(2):
-        chosen = contexts[actions == action]
-        gram = chosen.T @ chosen + 0.5 * np.eye(3)
-        weights = np.linalg.solve(gram, chosen.T @ rewards[actions == action])
-        predicted = model.predict(np.kron(np.eye(2), contexts[0]))
-        assert predicted[action] == pytest.approx(contexts[0] @ weights)
-
-
 @pytest.mark.parametrize("shared", [False, True])
 def test_features_of_actions_stay_in_the_unit_ball(shared: bool) -> None:
     low, high = np.array([0.0, 7.0, -3.0]), np.array([1e6, 7.0, 3.0])
@@ -238,22 +202,12 @@ def test_features_of_actions_stay_in_the_unit_ball(shared: bool) -> None:
     features = dict(zip("xyz", rows.T, strict=True)) | {"w": np.array(["u", "v"] * 11, dtype=object)}
     encoder = Encoder.from_frame(features, deviations=None)
     encoding = ActionEncoding(encoder, num_actions=4, shared=shared)
-    for context in encoding.contexts(features):
+    for context in encoder.rows(features):
         features = encoding.actions(context)
         assert features.shape == (4, encoding.dim)
         assert (np.linalg.norm(features, axis=1) <= 1 + 1e-12).all()
         assert len(np.unique(features, axis=0)) == 4
     assert encoding.dim == (10 if shared else 24)
-
-
-def test_only_accepted_events_are_learnt_from(log: TableLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    learnt = []
-    monkeypatch.setattr(
-        LeastSquaresDecider, "learn", lambda self, choice, reward, time: learnt.append(reward)
-    )
-    found = replay(log, "lin_ucb", {"radius": 0.3}).final
-    assert 0 < found.accepted == len(learnt) < found.events
-    assert np.mean(learnt) == pytest.approx(found.values["replay"].value)
 
 
 def test_blocks_of_any_size_and_both_formats_give_the_same_numbers(tmp_path: Path) -> None:
@@ -365,7 +319,7 @@ BAD = {
     "no rows": ("x,arm,gain,chance\n", {}, r"must have at least one row to learn from, but it has none"),
     "all missing": ("x,arm,gain,chance\n,a,1,1\n", {}, r"at least one row to .*, but all 1 lack a value"),
     "one action": ("x,arm,gain,chance\n1,a,1,1\n", {}, r"arm must have at least two different values"),
-    "ragged": ("x,arm,gain,chance\n1,a,1,1\n1,a\n", {}, r"cannot be read: CSV parse error: Expected 4"),
+    "ragged": ("x,arm,gain,chance\n1,a,1,1\n1,a\n", {}, r"cannot be read: CSV parse error: .*Expected 4"),
     "column": ("x,arm,gain\n1,a,1\n", {}, r"has no column 'chance'; its columns are 'x', 'arm', 'gain'"),
     "doubled": ("x,x,arm,gain,chance\n1,1,a,1,1\n", {}, r"has more than one column 'x'"),
     "word": ("x,arm,gain,chance\n1,a,1,1\none,b,1,1\n", {}, r"row 2: x must be a number, got 'one'"),

@@ -16,9 +16,9 @@ from driftwise.online.replay.confidence_sequences import (
     PlugInBound,
     TwoSided,
     asymptotic_half_width,
+    pseudo_outcome,
     psi,
 )
-from driftwise.online.replay.evaluations import pseudo_outcome
 from tests.reference.sequences import drift_bound, gamma_bound, plug_in_bound
 
 

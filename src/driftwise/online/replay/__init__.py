@@ -6,10 +6,13 @@ from driftwise.base.extras import require_extra
 from driftwise.online.intervals import Interval
 
 with require_extra("replay", "cli"):
-    from driftwise.online.replay.estimates import Estimate, Estimates
-    from driftwise.online.replay.evaluations import PolicyEvaluation, Window
-    from driftwise.online.replay.independence import INDEPENDENCE_LEVEL
-    from driftwise.online.replay.logged_rows import MAX_WEIGHTS, LoggedSamples, read_samples
+    from driftwise.online.replay.evaluations import Estimate, Estimates, PolicyEvaluation, Window
+    from driftwise.online.replay.logged_rows import (
+        INDEPENDENCE_LEVEL,
+        MAX_WEIGHTS,
+        LoggedSamples,
+        read_samples,
+    )
     from driftwise.online.replay.options import Options
     from driftwise.online.replay.replaying import Replay, replay
     from driftwise.online.replay.table_log import TableLog

@@ -112,9 +112,6 @@ class PlugInBound:
         return (self.earned - math.log(1 / alpha) - self.cost) / self.bets
 
 
-LowerBound = DriftBound | PlugInBound  # for a mean of outcomes ξ ≥ cap − 1; `at(alpha)` fails at most with α
-
-
 class TwoSided:
     """An interval from a lower bound for a mean, and one for its opposite.
 
@@ -126,7 +123,9 @@ class TwoSided:
     in the interval, where either mean alone may not.
     """
 
-    def __init__(self, bound: Callable[[float], LowerBound], *, scale: float, top: float) -> None:
+    def __init__(
+        self, bound: Callable[[float], DriftBound | PlugInBound], *, scale: float, top: float
+    ) -> None:
         self._low, self._high = bound(1 / scale), bound(1 / scale)
         self._scale, self._top = scale, top
 
@@ -143,6 +142,22 @@ class TwoSided:
         value = (above * mean + below * other) / (below + above)
         low, high = max(low, self._top - 1), min(high, 1.0)
         return Interval(max(min(value, high), low), low, high)
+
+
+def pseudo_outcome(
+    reward: float, arm: int, chances: np.ndarray, weights: np.ndarray, predicted: np.ndarray, k: float
+) -> float:
+    r"""Return an outcome of at least $-k$ whose mean is the value of the policy, for a reward in [0, 1].
+
+    $$\varphi = \rho(a)(r - \bar q(a)) + \sum_b h(b)\rho(b)\bar q(b), \qquad
+      \bar q(b) = \min\{q(b), k/\rho(b)\},$$
+
+    with the logged `chances` h and the `weights` ρ of all arms. Where weights are clipped, or the log never
+    takes an arm of the policy, the mean is the value less what is lost, so that lower bounds stay valid.
+    """
+    most = np.divide(k, weights, out=np.full(len(weights), np.inf), where=weights > 0)
+    capped = np.minimum(predicted, most)
+    return float(weights[arm] * (reward - capped[arm]) + (chances * weights) @ capped)
 
 
 def asymptotic_half_width(count: float, variance: float, tightest_at: float, alpha: float) -> float:
@@ -174,38 +189,24 @@ class ConstancyTest:
 
     def __init__(self, alpha: float) -> None:
         ends = np.linspace(0.0, 1.0, _NUM_CELLS + 1)
-        self._limit = math.log(2 / alpha)
-        self._possible = np.ones(_NUM_CELLS, dtype=bool)
-        self._sides = _Bets(ends[1:]), _Bets(1 - ends[:-1])
-        self.count = 0
+        self._limit, self._possible = math.log(2 / alpha), np.ones(_NUM_CELLS, dtype=bool)
+        self._values = np.stack([ends[1:], 1 - ends[:-1]])  # [2, cells] bet against, for outcome and opposite
+        self._log_wealth = np.zeros_like(self._values)
+        self._means, self._squares = np.full((2, 1), 0.5), np.full((2, 1), 0.25)
+        self._count = 0
         self.changed_by: int | None = None  # the number of outcomes after which no value was possible
 
     def add(self, outcome: float, opposite: float) -> None:
-        """Take in `φ` of the rewards r in [0, 1], and that of 1 − r."""
-        self.count += 1
+        """Take in `φ` of the rewards r in [0, 1], and that of 1 − r; bets suit the outcomes before."""
+        self._count += 1
         if self.changed_by is not None:
             return
-        above, below = self._sides
-        self._possible &= np.logaddexp(above.add(outcome), below.add(opposite)) < self._limit
+        outcomes, gaps = np.array([[outcome], [opposite]]), self._means - self._values
+        bets = np.clip(gaps / (self._squares / self._count + gaps * gaps), 0.0, 0.5 / self._values)
+        self._log_wealth += np.log1p(bets * (outcomes - self._values))
+        steps = outcomes - self._means
+        self._means += steps / (self._count + 1)
+        self._squares += steps * (outcomes - self._means)
+        self._possible &= np.logaddexp(*self._log_wealth) < self._limit
         if not self._possible.any():
-            self.changed_by = self.count
-
-
-class _Bets:
-    """Bets that the mean of outcomes is above each of several values."""
-
-    def __init__(self, means: np.ndarray) -> None:
-        self._means, self._largest = means, 0.5 / means
-        self._log_wealth = np.zeros(len(means))
-        self._count, self._mean, self._squares = 1, 0.5, 0.25
-
-    def add(self, outcome: float) -> np.ndarray:
-        """Return the log wealth after an outcome; bets suit the mean and the variance before it."""
-        gap = self._mean - self._means
-        bets = np.clip(gap / (self._squares / self._count + gap * gap), 0.0, self._largest)
-        self._log_wealth += np.log1p(bets * (outcome - self._means))
-        self._count += 1
-        step = outcome - self._mean
-        self._mean += step / self._count
-        self._squares += step * (outcome - self._mean)
-        return self._log_wealth
+            self.changed_by = self._count

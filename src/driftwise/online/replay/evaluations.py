@@ -1,7 +1,8 @@
-"""Estimates of one policy over the rows of a log, with all intervals, at the end of every window."""
+"""Estimates of a policy's value from the events of another one, with all intervals, as running sums."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -17,28 +18,130 @@ from driftwise.online.replay.confidence_sequences import (
     TwoSided,
     asymptotic_half_width,
 )
-from driftwise.online.replay.estimates import Estimates, Event, Tally, WeightedMean
 from driftwise.online.replay.logged_rows import LoggedRow, LoggedRows
 from driftwise.online.replay.options import ReplaySchedule
 
 Intervals = Mapping[str, Interval]  # by their kinds
+_NORMAL_95 = 1.959963984540054
+_ENOUGH = 2 - 1e-9  # events from which an error can be estimated, up to rounding
 _BURN_IN = 100  # events, whose variance decides where the asymptotic sequence is tightest
 
 
-def pseudo_outcome(
-    reward: float, arm: int, chances: np.ndarray, weights: np.ndarray, predicted: np.ndarray, k: float
-) -> float:
-    r"""Return an outcome of at least $-k$ whose mean is the value of the policy, for a reward in [0, 1].
+class Estimate(NamedTuple):
+    """A value and its standard error, NaN where there is too little to tell."""
 
-    $$\varphi = \rho(a)(r - \bar q(a)) + \sum_b h(b)\rho(b)\bar q(b), \qquad
-      \bar q(b) = \min\{q(b), k/\rho(b)\},$$
+    value: float
+    error: float
 
-    with the logged `chances` h and the `weights` ρ of all arms. Where weights are clipped, or the log never
-    takes an arm of the policy, the mean is the value less what is lost, so that lower bounds stay valid.
+    @property
+    def interval(self) -> Interval:
+        """The value with its normal 95 % interval."""
+        return Interval.around(self.value, _NORMAL_95 * self.error)
+
+
+class Estimates(NamedTuple):
+    """All estimates after some events."""
+
+    events: int
+    accepted: int
+    effective: float  # (Σρ)²/Σρ², the number of events of the policy itself that would say as much
+    mean_weight: float  # Σρ/n before clipping, which is 1 up to chance if propensities are right
+    clipped: int  # events whose weight was clipped
+    clipped_weight: float  # the part of the mean weight that was clipped
+    values: dict[str, Estimate]  # by the method's name
+
+    def to_json(self) -> dict[str, Any]:
+        values = {name: value._asdict() | value.interval._asdict() for name, value in self.values.items()}
+        return self._asdict() | {"values": values}
+
+
+class Event(NamedTuple):
+    """One logged decision, as the estimators of a policy see it."""
+
+    reward: float
+    weight: float  # ρ = π_t(a | x)/p(a | x), clipped
+    excess: float  # what was clipped off it
+    doubly_robust: float  # Σ_b π_t(b | x) q(x, b) + ρ (r − q(x, a)) with the reward model q
+    accepted: bool
+    chances: np.ndarray  # [num_arms] π_t(· | x)
+    gains: tuple[float, float] | None  # ρ r and ρ (1 − r) of the reward scaled to [0, 1], if there is a range
+    outcomes: tuple[float, float] | None  # with the means ν and 1 − ν of the scaled rewards: these, or with k
+
+
+@dataclass
+class WeightedMean:
+    """A running mean `v = Σρr/Σρ` with its error, by a recursion like Welford's.
+
+    The error is `√(n/(n−1) Σρ²(r − v)²)/Σρ` with the effective number `n = (Σρ)²/Σρ²`: the usual one where
+    weights are equal, and NaN where n is below 2, since one event decides and nothing is known of its spread.
     """
-    most = np.divide(k, weights, out=np.full(len(weights), np.inf), where=weights > 0)
-    capped = np.minimum(predicted, most)
-    return float(weights[arm] * (reward - capped[arm]) + (chances * weights) @ capped)
+
+    weight: float = 0.0  # Σρ
+    weight_sq: float = 0.0  # Σρ²
+    mean: float = math.nan
+    balance: float = 0.0  # Σρ²(r − v)
+    squares: float = 0.0  # Σρ²(r − v)²
+
+    def add(self, value: float, weight: float = 1.0) -> None:
+        if not weight:
+            return
+        before = self.mean if self.weight else value
+        self.weight += weight
+        gap = value - before
+        step = gap * weight / self.weight
+        self.mean = before + step
+        self.squares += step * (step * self.weight_sq - 2 * self.balance)
+        self.balance -= step * self.weight_sq
+        left, square = gap - step, weight * weight
+        self.weight_sq += square
+        self.balance += square * left
+        self.squares += square * left * left
+
+    @property
+    def effective(self) -> float:
+        """The effective number of values, `(Σρ)²/Σρ²`."""
+        return self.weight / self.weight_sq * self.weight if self.weight_sq else 0.0
+
+    @property
+    def estimate(self) -> Estimate:
+        """The mean with its standard error."""
+        if self.effective < _ENOUGH:
+            return Estimate(self.mean, math.nan)
+        correction = self.effective / (self.effective - 1)
+        return Estimate(self.mean, math.sqrt(correction * max(self.squares, 0.0)) / self.weight)
+
+
+class Tally:
+    """All estimators over the same events."""
+
+    def __init__(self) -> None:
+        self._means = {name: WeightedMean() for name in ("replay", "IPS", "SNIPS", "DR")}
+        self._events, self._clipped, self._excess = 0, 0, 0.0
+
+    def add(self, event: Event) -> None:
+        replay, ips, snips, dr = self._means.values()
+        if event.accepted:
+            replay.add(event.reward)
+        ips.add(event.weight * event.reward)
+        snips.add(event.reward, event.weight)
+        dr.add(event.doubly_robust)
+        self._events += 1
+        self._clipped += event.excess > 0
+        self._excess += event.excess
+
+    @property
+    def estimates(self) -> Estimates:
+        """The estimates from all events so far."""
+        count, snips = max(self._events, 1), self._means["SNIPS"]
+        return Estimates(
+            events=self._events,
+            accepted=round(self._means["replay"].weight),
+            effective=snips.effective,
+            mean_weight=(snips.weight + self._excess) / count,
+            clipped=self._clipped,
+            clipped_weight=self._excess / count,
+            values={name: mean.estimate for name, mean in self._means.items()},
+        )
 
 
 class _Intervals:
@@ -46,8 +149,8 @@ class _Intervals:
 
     def __init__(self, schedule: ReplaySchedule, *, top: float, k: float = 1.0) -> None:
         self._schedule, self._mean, self._tightest_at = schedule, WeightedMean(), np.nan
-        scale = schedule.scale
-        self._shift, self._unit = (top * scale.low, scale.width) if scale else (0.0, 1.0)
+        low, high = schedule.options.reward_range or (0.0, 1.0)
+        self._shift, self._unit = top * low, high - low
         bounds = {
             "running": DriftBound,
             "weighted": partial(DriftBound, rate=1 - 1 / schedule.memory),
@@ -59,42 +162,26 @@ class _Intervals:
         """Take in a term of the doubly robust mean, and an outcome with its opposite, if there is a range."""
         self._mean.add(term)
         if self._mean.weight >= _BURN_IN and not self._tightest_at > 0:
-            self._tightest_at = self._schedule.events * self._variance
+            variance = self._mean.weight * self._mean.estimate.error**2
+            self._tightest_at = self._schedule.events * variance
         if outcomes is not None:
             for sequence in self._sequences.values():
                 sequence.add(*outcomes)
 
     @property
-    def _variance(self) -> float:
-        return self._mean.weight * self._mean.estimate.error**2
-
-    @property
     def intervals(self) -> dict[str, Interval]:
         """The intervals after all events so far, by name; some need the range of rewards."""
-        estimate, delta = self._mean.estimate, self._schedule.options.delta
-        count, value = self._mean.weight, estimate.value
+        (value, error), options, count = self._mean.estimate, self._schedule.options, self._mean.weight
         half_widths = {
-            "normal": quantile(delta / 2) * estimate.error,
-            "asymptotic": asymptotic_half_width(count, self._variance, self._tightest_at, delta),
+            "normal": quantile(options.delta / 2) * error,
+            "asymptotic": asymptotic_half_width(count, count * error**2, self._tightest_at, options.delta),
         }
         intervals = {name: Interval.around(value, half) for name, half in half_widths.items()}
-        if self._schedule.scale is not None:
-            for name, sequence in self._sequences.items():
-                alpha = delta / self._schedule.looks if name == "weighted" else delta
-                intervals[name] = Interval(*(self._shift + self._unit * end for end in sequence.at(alpha)))
+        for name, sequence in self._sequences.items() if options.reward_range else ():
+            looks = self._schedule.looks if name == "weighted" else 1
+            ends = sequence.at(options.delta / looks)
+            intervals[name] = Interval(*(self._shift + self._unit * end for end in ends))
         return intervals
-
-
-def difference_outcomes(event: Event, other: Event) -> tuple[float, float] | None:
-    r"""Return an outcome of at least −1 whose mean is the difference of two values, and its opposite.
-
-    $$\theta = \rho^1r - 1 + \rho^2(1 - r).$$
-    """
-    if event.scaled is None:
-        return None
-    reward, missed = event.scaled, 1 - event.scaled
-    weight, other_weight = event.weight, other.weight
-    return weight * reward - 1 + other_weight * missed, other_weight * reward - 1 + weight * missed
 
 
 class Window(NamedTuple):
@@ -105,10 +192,6 @@ class Window(NamedTuple):
     so_far: Estimates
     value: Intervals  # for the policy's value, over all
     differences: Mapping[str, Intervals]  # to other policies, by their names
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all of it as plain values."""
-        return self._asdict() | {"window": self.window.to_json(), "so_far": self.so_far.to_json()}
 
 
 class ActionSummary(NamedTuple):
@@ -149,9 +232,13 @@ class PolicyEvaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as plain values."""
-        fields = {name: value for name, value in vars(self).items() if name != "windows"}
         last = {"value": self.value, "differences": self.differences, "final": self.final.to_json()}
-        return fields | last | {"windows": [window.to_json() for window in self.windows]}
+        windows = [
+            window._asdict() | {"window": window.window.to_json(), "so_far": window.so_far.to_json()}
+            for window in self.windows
+        ]
+        facts = {name: value for name, value in vars(self).items() if name != "windows"}
+        return facts | last | {"windows": windows}
 
 
 class Evaluator:
@@ -164,20 +251,26 @@ class Evaluator:
         self._value = _Intervals(schedule, top=1.0, k=k)
         self._differences = {name: _Intervals(schedule, top=0.0) for name in others}
         self._constancy = ConstancyTest(schedule.options.delta)
-        self._all_rows, self._events, self._unsupported = rows, 0, 0.0
-        self._rows, self._shares, self._weights, self._rewards = np.zeros((4, len(rows.actions)))
+        self._log, self._events, self._unsupported = rows, 0, 0.0
+        self._rows, self._shares, self._weights, self._rewards = np.zeros((4, len(rows.numbers)))
 
     def add(self, event: Event, others: Mapping[str, Event], row: LoggedRow) -> None:
-        """Take in a row, as this policy's estimators and those of others see it."""
+        r"""Take in a row, as this policy's estimators and those of others see it.
+
+        The outcome $\theta = \rho^1r - 1 + \rho^2(1 - r)$ is at least −1, and its mean is the difference.
+        """
         self._events += 1
         self._so_far.add(event)
         self._window.add(event)
         self._value.add(event.doubly_robust, event.outcomes)
-        for name, inference in self._differences.items():
-            other = others[name]
-            inference.add(event.doubly_robust - other.doubly_robust, difference_outcomes(event, other))
-        if event.scaled is not None:
-            self._constancy.add(event.weight * event.scaled, event.weight * (1 - event.scaled))
+        for name, difference in self._differences.items():
+            other, outcomes = others[name], None
+            if event.gains is not None and other.gains is not None:
+                (gain, missed), (other_gain, other_missed) = event.gains, other.gains
+                outcomes = gain - 1 + other_missed, other_gain - 1 + missed
+            difference.add(event.doubly_robust - other.doubly_robust, outcomes)
+        if event.gains is not None:
+            self._constancy.add(*event.gains)
         arm = row.numbers[row.arm]
         self._shares[row.numbers] += event.chances
         self._rows[arm] += 1
@@ -198,8 +291,7 @@ class Evaluator:
         with np.errstate(invalid="ignore", divide="ignore"):
             means = self._shares / self._events, self._weights / self._rows, self._rewards / self._weights
         columns = self._rows.astype(int).tolist(), *(column.tolist() for column in means)
-        summaries = map(ActionSummary._make, zip(*columns, strict=True))
-        actions = dict(zip(self._all_rows.actions, summaries, strict=True))
-        unsupported = self._unsupported / self._events if self._all_rows.has_chances else None
+        actions = dict(zip(self._log.numbers, map(ActionSummary, *columns), strict=True))
+        unsupported = self._unsupported / self._events if self._log.has_chances else None
         changed_by, windows = self._constancy.changed_by, tuple(self._windows)
         return PolicyEvaluation(algorithm, parameters, learnt, unsupported, changed_by, actions, windows)

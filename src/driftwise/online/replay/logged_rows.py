@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from driftwise.online.decision_log import DecisionLog, LoggedDecision
 from driftwise.online.encoding import Encoder
+from driftwise.online.encoding.encoder import MOST_WORDS
 from driftwise.online.named_arms import ArmBlocks
-from driftwise.online.replay.table_log import Survey, TableLog, changed_error, number_actions
+from driftwise.online.replay.table_log import TableLog
 
+INDEPENDENCE_LEVEL = 0.001  # at which a log of random actions is taken for another
 MAX_WEIGHTS = 500  # a row takes time in their cube: then some hundredths of a second
+_MAX_ACTIONS = 1000
+_NUM_TIMES = 8  # of equally many rows; a number has as many kinds
+_NUM_KINDS = 64  # of words
 
 
 @dataclass(frozen=True)
@@ -31,29 +38,20 @@ class ActionEncoding:
 
     @property
     def dim(self) -> int:
-        own = 1 if self.shared else self.encoder.dim
-        return self.shared * self.encoder.dim + self.num_actions * own
-
-    def contexts(self, features: Any) -> np.ndarray:
-        """Return `c` of rows, in any form that an encoder takes: `[n, p]`."""
-        return self.encoder.rows(features)
+        return self.encoder.dim + self.num_actions if self.shared else self.encoder.dim * self.num_actions
 
     def actions(self, context: np.ndarray) -> np.ndarray:
-        """Return `φ` of all actions in one context: `[num_actions, dim]`."""
-        return self.taken(np.tile(context, (self.num_actions, 1)), np.arange(self.num_actions))
-
-    def taken(self, contexts: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """Return `φ` of one action in each of many contexts `[n, p]`: `[n, dim]`."""
-        shared, own = (contexts, np.ones((len(actions), 1))) if self.shared else (None, contexts)
-        return ArmBlocks(shared, own, actions.tolist(), self.num_actions).features
+        """Return `φ` of all actions in one context, as encoded: `[num_actions, dim]`."""
+        num, rows = self.num_actions, np.tile(context, (self.num_actions, 1))
+        shared, own = (rows, np.ones((num, 1))) if self.shared else (None, rows)
+        return ArmBlocks(shared, own, [*range(num)], num).features
 
 
 class LoggedRow(NamedTuple):
     """One decision with its reward."""
 
-    arms: Callable[[], np.ndarray]  # makes the features of all arms: [num_arms, dim]
+    arms: np.ndarray  # [num_arms, dim] features
     arm: int
-    taken: np.ndarray  # [dim] the features of the arm that was taken
     reward: float
     propensity: float
     chances: np.ndarray | None  # [num_arms] the probabilities that all arms had, if known
@@ -66,46 +64,77 @@ class LoggedRows(NamedTuple):
 
     number: int
     skipped: int
-    actions: tuple[str, ...]  # of a decision log, names or numbers of the arms
+    numbers: Mapping[str, int]  # of the actions; those of a decision log are names or numbers of arms
     least_propensity: float
     dim: int
     most_arms: int  # of a row
     has_chances: bool  # whether the probabilities of all arms are known
     has_times: bool
-    survey: Survey | None  # of a table
+    shares: np.ndarray | None  # [num_actions] of the rows of a table
     encoding: ActionEncoding | None  # of a table
     read: Callable[[], Iterator[LoggedRow]]
 
 
 def read_rows(log: TableLog | DecisionLog, *, shared: bool = False) -> LoggedRows:
     """Return the rows of a log and facts about them, for which the log is read once."""
-    return _rows_of_decisions(log) if isinstance(log, DecisionLog) else _rows_of_table(log, shared)
+    rows = _rows_of_decisions(log) if isinstance(log, DecisionLog) else _rows_of_table(log, shared)
+
+    def read() -> Iterator[LoggedRow]:
+        count = 0
+        for count, row in enumerate(rows.read(), start=1):
+            if count > rows.number:
+                break
+            yield row
+        if count != rows.number:
+            raise _changed_error(log)
+
+    return rows._replace(read=read)
 
 
 def _rows_of_table(log: TableLog, shared: bool) -> LoggedRows:
-    survey = log.survey()
-    encoding = ActionEncoding(survey.encoder, len(survey.shares), shared)
-    sizes = f"{len(survey.shares):,} actions and {survey.encoder.dim:,} features of contexts"
+    counts, pilot, skipped, least = Counter[str](), dict[str, list[Any]](), 0, 1.0
+    for block in log.blocks():
+        skipped += block.skipped
+        counts.update(block.actions.tolist())
+        if len(counts) > _MAX_ACTIONS:
+            most = f"must have at most {_MAX_ACTIONS:,} different values"
+            raise ValueError(f"{log.path}: {log.action} {most}, got more")
+        if block.propensities is not None:
+            least = min(least, float(block.propensities.min(initial=1.0)))
+        for name, values in block.features.items() if log.encoder is None else ():
+            before = pilot.get(name, [])
+            if values.dtype == object:
+                pilot[name] = [*{*before, *values.tolist()}]
+                if len(pilot[name]) > MOST_WORDS:
+                    most = f"{name} must have at most {MOST_WORDS:,} different words, got more"
+                    raise ValueError(f"{most}: take an encoder that hashes them")
+            elif len(numbers := np.append(values, before)):
+                pilot[name] = [float(numbers.min()), float(numbers.max())]
+    if not (total := counts.total()):
+        problem = f"all {skipped:,} lack a value" if skipped else "it has none"
+        raise ValueError(f"{log.path} must have at least one row to learn from, but {problem}")
+    num = len(counts)
+    of_actions = {action: number for number, action in enumerate(sorted(counts))}
+    shares = np.array([counts[action] / total for action in of_actions])
+    encoder = log.encoder or Encoder.from_frame(pilot, log.features, deviations=None)
+    encoding, every, chances = ActionEncoding(encoder, num, shared), np.arange(num), None
+    sizes = f"{log.path}: {num:,} actions and {encoder.dim:,} features of contexts"
     smaller = "fewer actions or features" if shared else "shared=True, or fewer features"
-    _require_few_weights(f"{log.path}: {sizes}", encoding.dim, f": take {smaller}")
-    numbers = np.arange(len(survey.shares))
-    shares = np.array(list(survey.shares.values()))
-    chances = shares if log.propensity is None else None
+    _require_few_weights(sizes, encoding.dim, f": take {smaller}")
+    if log.propensity is None:
+        least, chances = float(shares.min()), shares
 
     def read() -> Iterator[LoggedRow]:
         for block in log.blocks():
-            arms, contexts = survey.arms(log, block), encoding.contexts(block.features)
+            arms = _look_up(log, of_actions, block.actions)
             propensities = shares[arms] if block.propensities is None else block.propensities
             times = np.zeros(len(arms)) if block.times is None else block.times
             plain = (values.tolist() for values in (arms, block.rewards, propensities, times))
-            columns = zip(contexts, encoding.taken(contexts, arms), *plain, strict=True)
-            for context, taken, arm, reward, propensity, time in columns:
-                make_arms = partial(encoding.actions, context)
-                yield LoggedRow(make_arms, arm, taken, reward, propensity, chances, numbers, time)
+            for context, arm, reward, chance, time in zip(encoder.rows(block.features), *plain, strict=True):
+                yield LoggedRow(encoding.actions(context), arm, reward, chance, chances, every, time)
 
-    facts = survey.rows, survey.skipped, tuple(survey.shares), survey.least_propensity, encoding.dim
     known = chances is not None, log.time is not None
-    return LoggedRows(*facts, len(survey.shares), *known, survey, encoding, read)
+    return LoggedRows(total, skipped, of_actions, least, encoding.dim, num, *known, shares, encoding, read)
 
 
 def _rows_of_decisions(log: DecisionLog) -> LoggedRows:
@@ -130,18 +159,29 @@ def _rows_of_decisions(log: DecisionLog) -> LoggedRows:
     def read() -> Iterator[LoggedRow]:
         for logged in log.decisions():
             if logged.reward is not None:
-                arms, arm, chances = logged.arms, logged.arm, logged.probabilities
-                propensity = float(chances[arm])
-                of_arms = number_actions(log, numbers, _arm_names(logged))
+                chances, arm = logged.probabilities, logged.arm
+                known = logged.reward, float(chances[arm]), chances
                 yield LoggedRow(
-                    arms.view, arm, arms[arm], logged.reward, propensity, chances, of_arms, logged.time
+                    logged.arms, arm, *known, _look_up(log, numbers, _arm_names(logged)), logged.time
                 )
 
-    return LoggedRows(count, skipped, tuple(numbers), least, dim, most, True, True, None, None, read)
+    return LoggedRows(count, skipped, numbers, least, dim, most, True, True, None, None, read)
 
 
 def _arm_names(logged: LoggedDecision) -> tuple[str, ...]:
     return tuple(map(str, range(len(logged.arms)))) if logged.names is None else logged.names
+
+
+def _look_up(log: TableLog | DecisionLog, numbers: Mapping[str, int], actions: Any) -> np.ndarray:
+    """Return the numbers of actions; one that was not there before is an error of the log."""
+    try:
+        return np.array([numbers[action] for action in actions], dtype=int)
+    except KeyError:
+        raise _changed_error(log) from None
+
+
+def _changed_error(log: TableLog | DecisionLog) -> ValueError:
+    return ValueError(f"{log.path} must stay as it is while it is read, but it has changed")
 
 
 def _require_few_weights(subject: str, dim: int, advice: str = "") -> None:
@@ -166,12 +206,64 @@ def read_samples(log: TableLog | DecisionLog, *, shared: bool = False) -> Logged
     A log without actions has the features `(1, z)/√(p+1)`.
     """
     rows = read_rows(log, shared=shared)
-    features, rewards, times, count = np.empty((rows.number, rows.dim)), *np.empty((2, rows.number)), 0
-    for row in rows.read():
-        if count < rows.number:
-            features[count], rewards[count], times[count] = row.taken, row.reward, row.time
-        count += 1
-    if count != rows.number:
-        raise changed_error(log)
+    features, (rewards, times) = np.empty((rows.number, rows.dim)), np.empty((2, rows.number))
+    for number, row in enumerate(rows.read()):
+        features[number], rewards[number], times[number] = row.arms[row.arm], row.reward, row.time
     known = times if rows.has_times else None
-    return LoggedSamples(features, rewards, rows.actions, rows.skipped, known, rows.encoding)
+    return LoggedSamples(features, rewards, tuple(rows.numbers), rows.skipped, known, rows.encoding)
+
+
+class Dependence(NamedTuple):
+    """The evidence that actions depend on something, and on what it depends most."""
+
+    log_evidence: float  # log E
+    on: str  # a feature, or "time"
+
+    @property
+    def found(self) -> bool:
+        """Whether actions are taken not to be random."""
+        return self.log_evidence >= -math.log(INDEPENDENCE_LEVEL)
+
+
+def measure_dependence(log: TableLog, rows: LoggedRows) -> Dependence:
+    r"""Return the evidence that the actions of a log depend on a feature or on time.
+
+    Where actions are random, with whatever shares, $p_t(a) = p(a)$ in every row. The evidence against it is a
+    likelihood ratio: how well actions are predicted by their frequencies so far among rows of the same kind,
+    over the best that any shares could have done in hindsight,
+
+    $$E = \frac1m\sum_{j=1}^m \prod_t \frac{n_{j,t}(a_t) + 1/2}{n_{j,t} + K/2} \Big/ \max_p\prod_t p(a_t),$$
+
+    with the counts $n_{j,t}$ of earlier rows of row t's kind by feature j, or by time: of words by hashes, of
+    numbers by quantiles of the first block. If actions are random, $P(E \ge 1/\alpha) \le \alpha$, for logs
+    of any length (universal inference: Wasserman, Ramdas & Balakrishnan, PNAS 2020). A log that passes may
+    still depend on what the kinds do not show.
+    """
+    assert rows.shares is not None
+    names = ("time", *log.features)
+    counts, edges, done = np.zeros((len(names), _NUM_KINDS, len(rows.shares))), dict[str, np.ndarray](), 0
+    for block in log.blocks():
+        if not (num := len(block.rewards)):
+            continue
+        kinds = [np.minimum((done + np.arange(num)) * _NUM_TIMES // rows.number, _NUM_TIMES - 1)]
+        for name, values in block.features.items():
+            if values.dtype == object:
+                words = (zlib.crc32(str(word).encode()) % _NUM_KINDS for word in values)
+                kinds.append(np.fromiter(words, dtype=int))
+                continue
+            if name not in edges:
+                edges[name] = np.nanquantile(values, np.linspace(0, 1, _NUM_TIMES + 1)[1:-1])
+            kinds.append((values[:, None] > edges[name]).sum(axis=1))
+        taken = _look_up(log, rows.numbers, block.actions)
+        np.add.at(counts, (np.arange(len(names)), np.column_stack(kinds), taken[:, None]), 1)
+        done += num
+    ratios = _log_predicted(counts) - rows.number * float(rows.shares @ np.log(rows.shares))
+    evidence = np.logaddexp.reduce(ratios) - math.log(len(names))
+    return Dependence(float(evidence), names[int(ratios.argmax())])
+
+
+def _log_predicted(counts: np.ndarray) -> np.ndarray:
+    """Return logarithms of the products of predictions `[..., kinds, actions]`, by the counts."""
+    log_gamma, half = np.vectorize(math.lgamma, otypes=[float]), counts.shape[-1] / 2
+    by_kind = (log_gamma(counts + 0.5) - math.lgamma(0.5)).sum(axis=-1)
+    return (by_kind + math.lgamma(half) - log_gamma(counts.sum(axis=-1) + half)).sum(axis=-1)

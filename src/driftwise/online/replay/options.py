@@ -1,9 +1,9 @@
-"""Options of a replay, and the lengths that follow from them and from the number of rows."""
+"""Options of a replay, and what follows from them and from the number of rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from driftwise.base.validation import (
     ArgumentError,
@@ -14,27 +14,8 @@ from driftwise.base.validation import (
 )
 from driftwise.online.limits import require_reward_range
 
-_LEARN = ("accepted", "all")
 _WINDOWS = 50  # by default
 _MAX_WINDOWS = 10_000  # they are kept
-
-
-class RewardScale(NamedTuple):
-    """The range of possible rewards, which sequences see in [0, 1]."""
-
-    low: float
-    high: float
-
-    @property
-    def width(self) -> float:
-        return self.high - self.low
-
-    def scaled(self, reward: float) -> float:
-        """Return a reward in [0, 1]."""
-        if not self.low <= reward <= self.high:
-            expected = f"rewards of the log must lie in reward_range, from {self.low:g} to {self.high:g}"
-            raise ValueError(f"{expected}, got {reward:g}")
-        return (reward - self.low) / self.width
 
 
 @dataclass(frozen=True)
@@ -75,7 +56,7 @@ class Options:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require_choice("learn", self.learn, _LEARN)
+        require_choice("learn", self.learn, ("accepted", "all"))
         if self.clip is not None:
             require_number("clip", self.clip, above=0)
         if self.reward_range is not None:
@@ -98,7 +79,6 @@ class ReplaySchedule:
 
     def __init__(self, options: Options, rows: int) -> None:
         self.options, self.frozen = options, options.frozen_after or 0
-        self.scale = None if options.reward_range is None else RewardScale(*options.reward_range)
         if self.frozen >= rows:
             expected = f"leave rows of the {rows:,} to estimate on"
             raise ArgumentError("frozen_after", expected, self.frozen, f"{self.frozen:,}")
@@ -109,6 +89,16 @@ class ReplaySchedule:
         self.rows, self.events = rows, rows - self.frozen
         self.memory = options.memory or max(1.0, self.events / 10)
         self.looks = -(-rows // self.every) - self.frozen // self.every  # windows, at whose ends one looks
+
+    def scale_reward(self, reward: float) -> float | None:
+        """Return a reward in [0, 1], if there is a range."""
+        if self.options.reward_range is None:
+            return None
+        low, high = self.options.reward_range
+        if not low <= reward <= high:
+            expected = f"rewards of the log must lie in reward_range, from {low:g} to {high:g}"
+            raise ValueError(f"{expected}, got {reward:g}")
+        return (reward - low) / (high - low)
 
     def ends_window(self, row: int) -> bool:
         """Return whether a window ends after so many rows."""

@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from driftwise.base.validation import ArgumentError, require_choice
-from driftwise.online.deciders import RoundDraws, uses_clock
+from driftwise.algorithms import build
+from driftwise.algorithms.algorithm import find_algorithm
+from driftwise.base.schema import prefix_errors
+from driftwise.base.types import Spec
+from driftwise.base.validation import ArgumentError, require_choice, require_instance
+from driftwise.online.bandit import Bandit
+from driftwise.online.deciders import RoundDraws, make_decider, uses_clock
 from driftwise.online.decision_log import DecisionLog
-from driftwise.online.replay.estimates import Event
-from driftwise.online.replay.evaluations import Evaluator, PolicyEvaluation
-from driftwise.online.replay.independence import Dependence, require_random
-from driftwise.online.replay.logged_rows import LoggedRow, LoggedRows, read_rows
-from driftwise.online.replay.options import Options, ReplaySchedule, RewardScale
-from driftwise.online.replay.policy_replay import (
-    LOGGED,
-    PolicyDescription,
-    PolicyReplay,
-    RewardModel,
-    logged_event,
+from driftwise.online.named_bandit import NamedBandit
+from driftwise.online.replay.confidence_sequences import pseudo_outcome
+from driftwise.online.replay.evaluations import Evaluator, Event, PolicyEvaluation
+from driftwise.online.replay.logged_rows import (
+    INDEPENDENCE_LEVEL,
+    Dependence,
+    LoggedRow,
+    LoggedRows,
+    measure_dependence,
+    read_rows,
 )
-from driftwise.online.replay.table_log import TableLog, changed_error
+from driftwise.online.replay.options import Options, ReplaySchedule
+from driftwise.online.replay.table_log import TableLog
 
-_ROWS_AT_ONCE = 64  # in memory, with all their arms
+_BANDIT_OPTIONS = ("epsilon", "num_draws")  # options of a bandit that change its policy
+_ROWS_AT_ONCE = 64  # whose uniform numbers are drawn together
+LOGGED = "logged"  # the policy that wrote the log
+PolicyDescription = Mapping[str, Any] | Bandit | NamedBandit
 
 
 @dataclass(frozen=True)
@@ -107,83 +115,133 @@ def replay(
     """
     options = Options() if options is None else options
     rows = read_rows(log, shared=options.shared)
-    dependence = _require_estimable(log, rows, options)
-    schedule = ReplaySchedule(options, rows.number)
-    replays = _make_policies(log, policies, schedule, rows)
-    evaluators = {LOGGED: Evaluator(schedule, rows, (), k=0.0)}
-    for name in replays:
-        others = (LOGGED,) if options.against in (None, name) else (LOGGED, options.against)
-        evaluators[name] = Evaluator(schedule, rows, others, k=options.k)
-    done = 0
-    for done, (row, events) in enumerate(_replay_rows(rows, replays, schedule.scale, options.seed), start=1):
-        if done > schedule.frozen:
-            for name, evaluator in evaluators.items():
-                evaluator.add(events[name], events, row)
-                if schedule.ends_window(done):
-                    evaluator.end_window(done)
-        if done % _ROWS_AT_ONCE == 0 or done == rows.number:
-            progress(done, rows.number)
-    if done != rows.number:
-        raise changed_error(log)
-    facts = rows.number, rows.skipped, rows.least_propensity, rows.dim, schedule.memory, dependence
-    logged = evaluators[LOGGED].evaluation(LOGGED, {}, 0)
-    evaluations = {
-        name: evaluators[name].evaluation(policy.algorithm, policy.parameters, policy.learnt)
-        for name, policy in replays.items()
-    }
-    return Replay(log, options, *facts, logged, evaluations)
-
-
-def _require_estimable(log: TableLog | DecisionLog, rows: LoggedRows, options: Options) -> Dependence | None:
-    """Refuse a log of one action, or of unknown propensities that are not constant; return the evidence."""
-    if isinstance(log, DecisionLog):
-        if rows.most_arms < 2:
-            raise ValueError(f"{log.path}: some decision must have at least two arms, got one in all of them")
-        return None
     if rows.most_arms < 2:
-        problem = f"must have at least two different values, got {[*rows.actions]}"
-        raise ValueError(f"{log.path}: {log.action or 'action'} {problem}")
-    assert rows.survey is not None
-    return require_random(log, rows.survey, assume_random=options.assume_random)
-
-
-def _make_policies(
-    log: TableLog | DecisionLog,
-    policies: Mapping[str, PolicyDescription],
-    schedule: ReplaySchedule,
-    rows: LoggedRows,
-) -> dict[str, PolicyReplay]:
-    """Return the policies, if the log has all that they and the options need."""
-    options = schedule.options
+        problem = "some decision must have at least two arms, got one in all of them"
+        if isinstance(log, TableLog):
+            values = f"must have at least two different values, got {[*rows.numbers]}"
+            problem = f"{log.action or 'action'} {values}"
+        raise ValueError(f"{log.path}: {problem}")
+    dependence = None
+    if isinstance(log, TableLog) and log.propensity is None:
+        dependence = measure_dependence(log, rows)
+        if dependence.found and not options.assume_random:
+            raise ValueError(
+                f"{log.path}: the actions must have propensities (--propensity), since they were not drawn "
+                f"at random: they depend on {dependence.on} (level {INDEPENDENCE_LEVEL:g}); "
+                "assume_random = true goes on, with estimates that are biased"
+            )
+    schedule = ReplaySchedule(options, rows.number)
     if not policies:
         raise ArgumentError("policies", "have at least one", policies)
     if options.against is not None:
         require_choice("against", options.against, [*policies])
     if options.k and not rows.has_chances:
         raise ArgumentError("k", f"be 0 for {log.path}, which lacks other actions' probabilities", options.k)
-    replays = {
-        name: PolicyReplay(name, description, schedule, rows) for name, description in policies.items()
-    }
-    for name, policy in replays.items():
-        if uses_clock(policy.decider.agent) and not rows.has_times:
+    evaluators = {LOGGED: Evaluator(schedule, rows, (), k=0.0)}
+    replays = dict[str, _PolicyReplay]()
+    for name, description in policies.items():
+        replays[name] = _PolicyReplay(name, description, schedule, rows)
+        if uses_clock(replays[name].decider.agent) and not rows.has_times:
             raise ValueError(f"{log.path} must have a column of times for {name}, which forgets by the clock")
-    return replays
+        others = (LOGGED,) if options.against in (None, name) else (LOGGED, options.against)
+        evaluators[name] = Evaluator(schedule, rows, others, k=options.k)
+    draws, firsts = RoundDraws(options.seed), itertools.count(0, _ROWS_AT_ONCE)
+    blocks = (draws.uniform(first + np.arange(_ROWS_AT_ONCE)).tolist() for first in firsts)
+    uniforms = itertools.chain.from_iterable(blocks)
+    weights, inverse = np.zeros(rows.dim), np.eye(rows.dim)  # of the reward model, ridge regression
+    with np.errstate(all="ignore"):
+        for number, (row, uniform) in enumerate(zip(rows.read(), uniforms, strict=False)):
+            done, predictions, scaled = number + 1, row.arms @ weights, schedule.scale_reward(row.reward)
+            gains = None if scaled is None else (scaled, 1 - scaled)
+            chosen = (np.arange(len(row.arms)) == row.arm).astype(np.float64)
+            events = {LOGGED: Event(row.reward, 1.0, 0.0, row.reward, False, chosen, gains, gains)}
+            for name, policy in replays.items():
+                events[name] = policy.step(row, predictions, scaled, number, uniform)
+            features = row.arms[row.arm]
+            direction = inverse @ features
+            gain = direction / (1 + features @ direction)
+            weights += gain * (row.reward - features @ weights)
+            inverse -= np.outer(gain, direction)
+            for name, evaluator in evaluators.items() if done > schedule.frozen else ():
+                evaluator.add(events[name], events, row)
+                if schedule.ends_window(done):
+                    evaluator.end_window(done)
+            if done % _ROWS_AT_ONCE == 0 or done == rows.number:
+                progress(done, rows.number)
+    logged = evaluators[LOGGED].evaluation(LOGGED, {}, 0)
+    evaluations = {
+        name: evaluators[name].evaluation(policy.algorithm, policy.parameters, policy.learnt)
+        for name, policy in replays.items()
+    }
+    facts = rows.number, rows.skipped, rows.least_propensity, rows.dim, schedule.memory, dependence
+    return Replay(log, options, *facts, logged, evaluations)
 
 
-def _replay_rows(
-    rows: LoggedRows, replays: Mapping[str, PolicyReplay], scale: RewardScale | None, seed: int
-) -> Iterator[tuple[LoggedRow, dict[str, Event]]]:
-    """Yield the rows, each as the estimators of every policy see it."""
-    model, draws, number, remaining = RewardModel(rows.dim), RoundDraws(seed), 0, rows.read()
-    while block := list(islice(remaining, _ROWS_AT_ONCE)):
-        uniforms = draws.uniform(number + np.arange(len(block))).tolist()
-        for row, uniform in zip(block, uniforms, strict=True):
-            arms = row.arms()
-            with np.errstate(all="ignore"):
-                predictions = model.predict(arms)
-                events = {LOGGED: logged_event(row, len(arms), scale)}
-                for name, policy in replays.items():
-                    events[name] = policy.step(row, arms, predictions, number, uniform)
-                model.learn(arms[row.arm], row.reward)
-            yield row, events
-            number += 1
+class _PolicyReplay:
+    """A policy that meets the rows of a log one after the other, and learns from those that it may.
+
+    Row t with the logged action a is accepted with probability `min(ρ, M)/M`, where `ρ = π_t(a | x)/p(a | x)`
+    and M is the largest possible weight: `1/p_min`, or that at which weights are clipped. M is the same for
+    all contexts: with a bound for each context, which is known where all arms' probabilities are, contexts
+    would be accepted by how alike the policies are there, and have another distribution than in the log.
+    """
+
+    def __init__(
+        self, name: str, description: PolicyDescription, schedule: ReplaySchedule, rows: LoggedRows
+    ) -> None:
+        require_instance("policies", name, str)
+        if name == LOGGED:
+            raise ArgumentError("policies", f"have names other than {LOGGED!r}, which the log has", name)
+        bandit = description.bandit if isinstance(description, NamedBandit) else description
+        self._options, self._frozen, self.learnt = schedule.options, schedule.frozen, 0
+        self.parameters = dict[str, Any]()
+        with prefix_errors(f"policy {name}"):
+            if isinstance(bandit, Bandit):
+                if (dim := bandit.agent.spec.dim) != rows.dim:
+                    raise ValueError(f"it must have the {rows.dim} features of the log's actions, got {dim}")
+            else:
+                self.parameters |= bandit
+                algorithm = self.parameters.pop("algorithm", name)
+                takes = find_algorithm(algorithm).takes
+                exploring = [option for option in _BANDIT_OPTIONS if not takes(option)]
+                needed = {key: value for key, value in self.parameters.items() if key not in exploring}
+                build(Spec.bandit(dim=rows.dim, num_arms=1), algorithm, **needed)  # a bandit has more options
+                bandit = Bandit(algorithm, dim=rows.dim, seed=self._options.seed, **self.parameters)
+        settings = bandit.settings
+        self.algorithm, self._epsilon = settings.algorithm, settings.epsilon
+        self.decider = make_decider(bandit.agent, settings.seed, settings.num_draws)
+        self.decider.state = bandit.state
+        self._clip = np.inf if self._options.clip is None else self._options.clip
+        self._share = max(rows.least_propensity, 1 / self._clip)  # 1/M
+
+    def step(
+        self, row: LoggedRow, predictions: np.ndarray, scaled: float | None, number: int, uniform: float
+    ) -> Event:
+        """Return a row as the policy's estimators see it, before the policy learns from it."""
+        arm, learn_all, k = row.arm, self._options.learn == "all", self._options.k
+        try:
+            offer = self.decider.offer(row.arms, number, row.time).with_floor(self._epsilon)
+            chances = offer.chances
+            full_weight = chances.item(arm) / row.propensity
+            weight = min(full_weight, self._clip)
+            accepted = not learn_all and uniform < weight * self._share
+            if (accepted or learn_all) and not 0 < self._frozen <= number:
+                if learn_all:  # as if it had been the only arm, since somebody else chose it
+                    offer, arm = self.decider.offer(row.arms[arm : arm + 1], number, row.time), 0
+                self.decider.learn(offer.choice(arm), row.reward, row.time)
+                self.learnt += 1
+        except FloatingPointError as error:
+            raise ValueError(str(error)) from None
+        doubly_robust = float(chances @ predictions) + weight * (row.reward - float(predictions[row.arm]))
+        gains = None if scaled is None else (weight * scaled, weight * (1 - scaled))
+        outcomes = gains
+        if k and scaled is not None and row.chances is not None:
+            low, high = self._options.reward_range or (0.0, 1.0)
+            weights = np.divide(chances, row.chances, out=np.zeros(len(chances)), where=row.chances > 0)
+            weights = np.minimum(weights, self._clip)
+            predicted = np.clip((predictions - low) / (high - low), 0.0, 1.0)
+            sides = (scaled, predicted), (1 - scaled, 1 - predicted)
+            up, down = (pseudo_outcome(r, row.arm, row.chances, weights, q, k) for r, q in sides)
+            outcomes = up, down
+        excess = full_weight - weight
+        return Event(row.reward, weight, excess, doubly_robust, accepted, chances, gains, outcomes)

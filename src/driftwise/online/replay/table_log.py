@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import collections
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv, parquet
+from pyarrow import compute, csv, parquet
 
 from driftwise.base.files import require_regular_file
+from driftwise.base.times import LATEST_TIMESTAMP
 from driftwise.base.validation import ArgumentError, require_choice, require_count, suggest_name
-from driftwise.online.decision_log import DecisionLog
 from driftwise.online.encoding import Category, Encoder, Hashed
-from driftwise.online.encoding.encoder import MOST_WORDS
-from driftwise.online.replay.column_values import READERS, ColumnError, decode, has_words
+from driftwise.online.limits import LARGEST_REWARD
 
 SUFFIXES = (".csv", ".parquet")
 _BLOCK_BYTES = 1 << 20
-_MAX_ACTIONS = 1000
+_TEXT = pa.string(), pa.large_string()
+_compute: Any = compute  # its functions are made when it is imported, so that type checkers do not know them
 
 
 class TableBlock(NamedTuple):
@@ -34,20 +33,6 @@ class TableBlock(NamedTuple):
     propensities: np.ndarray | None  # [n] probabilities of the logged actions
     times: np.ndarray | None  # [n] in seconds since 1970
     skipped: int  # rows with a value that is missing or not finite
-
-
-class Survey(NamedTuple):
-    """Facts about a table that a first reading collects."""
-
-    rows: int  # usable ones
-    skipped: int
-    shares: dict[str, float]  # of the rows, by action
-    encoder: Encoder  # of contexts
-    least_propensity: float
-
-    def arms(self, log: TableLog, block: TableBlock) -> np.ndarray:
-        """Return the numbers of the actions of a block."""
-        return number_actions(log, {action: i for i, action in enumerate(self.shares)}, block.actions)
 
 
 @dataclass(frozen=True)
@@ -111,11 +96,7 @@ class TableLog:
         optional = {column.name for column in columns if column.missing != "refuse"}
         try:
             for batch in self._batches():
-                values = {name: decode(batch.column(name)) for name in self.columns}
-                for name in self.features:
-                    if name not in words and (of_words := has_words(values[name])) is not None:
-                        words[name] = of_words
-                yield self._block(values, row, words, optional)
+                yield self._block(batch, row, words, optional)
                 row += batch.num_rows
         except pa.ArrowException as error:
             problem = " ".join(str(error).split())
@@ -127,73 +108,52 @@ class TableLog:
             return
         raise ValueError(f"{self.path} cannot be read: {problem}")
 
-    def survey(self) -> Survey:
-        """Read the log once: its actions, how often each was taken, and how its contexts are encoded."""
-        counts: collections.Counter[str] = collections.Counter()
-        rows, skipped, least, pilot = 0, 0, 1.0, dict[str, list[Any]]()
-        for block in self.blocks():
-            counts.update(block.actions.tolist())
-            if len(counts) > _MAX_ACTIONS:
-                most = f"must have at most {_MAX_ACTIONS:,} different values"
-                raise ValueError(f"{self.path}: {self.action} {most}, got more")
-            if self.encoder is None:
-                for name, values in block.features.items():
-                    pilot[name] = _words_or_range(name, values, pilot.get(name, []))
-            rows, skipped = rows + len(block.rewards), skipped + block.skipped
-            if block.propensities is not None:
-                least = min(least, float(block.propensities.min(initial=1.0)))
-        if not rows:
-            problem = f"all {skipped:,} lack a value" if skipped else "it has none"
-            raise ValueError(f"{self.path} must have at least one row to learn from, but {problem}")
-        shares = {action: counts[action] / rows for action in sorted(counts)}
-        if self.propensity is None:
-            least = min(shares.values())
-        encoder = self.encoder or Encoder.from_frame(pilot, self.features, deviations=None)
-        return Survey(rows, skipped, shares, encoder, least)
-
     def _batches(self) -> Iterator[pa.RecordBatch]:
         require_regular_file(self.path)  # it is read several times
-        if Path(self.path).suffix.lower() == ".parquet":
-            with parquet.ParquetFile(self.path) as file:
-                self._require_columns(file.schema_arrow.names)
+        of_parquet = Path(self.path).suffix.lower() == ".parquet"
+        with parquet.ParquetFile(self.path) if of_parquet else csv.open_csv(self.path) as file:
+            names = (file.schema_arrow if of_parquet else file.schema).names
+            for name in self.columns:
+                if names.count(name) != 1:
+                    problem = f"more than one column {name!r}" if name in names else f"no column {name!r}"
+                    close = "" if name in names else suggest_name(name, names)
+                    more = f" and {len(names) - 20} more" * (len(names) > 20)
+                    listed = ", ".join(map(repr, names[:20])) + more
+                    commas = "; columns have to be separated by commas" if len(names) == 1 else ""
+                    raise ValueError(f"{self.path} has {problem}{close}; its columns are {listed}{commas}")
+            if of_parquet:
                 rows = max(1, self.bytes_at_once // (8 * len(self.columns)))
                 yield from file.iter_batches(batch_size=rows, columns=self.columns)
-            return
-        with csv.open_csv(self.path) as first_block:
-            self._require_columns(first_block.schema.names)
-        reading = csv.ReadOptions(block_size=self.bytes_at_once)
-        types = dict.fromkeys(self.columns, pa.string())  # a type guessed from a block may not fit the next
+                return
         converting = csv.ConvertOptions(
-            include_columns=self.columns, column_types=types, strings_can_be_null=True
+            include_columns=self.columns,
+            column_types=dict.fromkeys(
+                self.columns, pa.string()
+            ),  # a guess from a block may not fit the next
+            strings_can_be_null=True,
         )
+        reading = csv.ReadOptions(block_size=self.bytes_at_once)
         with csv.open_csv(self.path, read_options=reading, convert_options=converting) as batches:
             yield from batches
 
-    def _require_columns(self, names: list[str]) -> None:
-        for name in self.columns:
-            if names.count(name) != 1:
-                problem = f"more than one column {name!r}" if name in names else f"no column {name!r}"
-                close = "" if name in names else suggest_name(name, names)
-                listed = ", ".join(map(repr, names[:20])) + f" and {len(names) - 20} more" * (len(names) > 20)
-                commas = "; columns have to be separated by commas" if len(names) == 1 else ""
-                raise ValueError(f"{self.path} has {problem}{close}; its columns are {listed}{commas}")
-
     def _block(
-        self, given: Mapping[str, Any], first_row: int, words: Mapping[str, bool], optional: set[str]
+        self, batch: pa.RecordBatch, first_row: int, words: dict[str, bool], optional: set[str]
     ) -> TableBlock:
-        kinds = {self.reward: "numbers", self.propensity: "numbers"}
-        kinds |= {name: "words" if words.get(name) else "numbers" for name in self.features}
-        kinds |= {self.action: "words", self.time: "seconds"}
-        columns = dict[str, np.ndarray]()
-        for name, kind in kinds.items():
-            if name is not None:
-                try:
-                    columns[name] = READERS[kind](given[name])
-                except ColumnError as error:
-                    row = "" if error.row is None else f" row {first_row + error.row}:"
-                    raise ValueError(f"{self.path}:{row} {name} {error}") from None
-        usable = np.ones(len(columns[self.reward]), dtype=bool)
-        for name, values in columns.items():
+        """Return the usable rows of a batch; `words` keeps which features have words."""
+        columns, usable = dict[str | None, np.ndarray](), np.ones(batch.num_rows, dtype=bool)
+        for name in self.columns:
+            column: Any = batch.column(name)
+            column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+            if name in self.features and name not in words and (of_words := _has_words(column)) is not None:
+                words[name] = of_words
+            read = _read_seconds if name == self.time else _read_numbers
+            try:
+                values = (_read_words if name == self.action or words.get(name) else read)(column)
+            except ColumnError as error:
+                problem, row = error.args
+                where = "" if row is None else f" row {first_row + row}:"
+                raise ValueError(f"{self.path}:{where} {name} {problem}") from None
+            columns[name] = values
             if name not in optional:
                 usable &= values != None if values.dtype == object else np.isfinite(values)  # noqa: E711
         if self.propensity is not None:
@@ -201,10 +161,10 @@ class TableLog:
             for row in np.flatnonzero(usable & ~((chances > 0) & (chances <= 1))):
                 problem = f"{self.propensity} must be a probability in (0, 1], got {chances[row]:g}"
                 raise ValueError(f"{self.path}: row {first_row + row}: {problem}")
-        kept: dict[str | None, np.ndarray] = {name: values[usable] for name, values in columns.items()}
-        rewards, actions = kept[self.reward], kept.get(self.action)
+        kept = {name: values[usable] for name, values in columns.items()}
+        rewards = kept[self.reward]
         return TableBlock(
-            actions=np.full(len(rewards), "", dtype=object) if actions is None else actions,
+            actions=kept.get(self.action, np.full(len(rewards), "", dtype=object)),
             rewards=rewards,
             features={name: kept[name] for name in self.features},
             propensities=kept.get(self.propensity),
@@ -213,28 +173,81 @@ class TableLog:
         )
 
 
-def changed_error(log: TableLog | DecisionLog) -> ValueError:
-    """Return the error of a file that differs when it is read again."""
-    return ValueError(f"{log.path} must stay as it is while it is read, but it has changed")
+class ColumnError(ValueError):
+    """A problem with the values of a column, and the row in the block, or None for all of them."""
 
 
-def number_actions(
-    log: TableLog | DecisionLog, numbers: Mapping[str, int], actions: Iterable[str]
-) -> np.ndarray:
-    """Return the numbers of actions; one that was not there before is an error of the log."""
+def _has_words(column: Any) -> bool | None:
+    """Return whether no value of a column reads as a number; None if it has no value."""
+    if column.type not in _TEXT:
+        return False
+    values = [word for word in _compute.unique(_with_numeric_booleans(column)).drop_null() if word.as_py()]
+    return not any(map(_is_number, values)) if values else None
+
+
+def _read_numbers(column: Any) -> np.ndarray:
+    """Return a column as float64, NaN where a value is missing; text may have `True` and `False`."""
+    column = _with_numeric_booleans(column) if column.type in _TEXT else column
     try:
-        return np.array([numbers[action] for action in actions], dtype=int)
-    except KeyError:
-        raise changed_error(log) from None
+        numbers = _compute.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    except pa.ArrowNotImplementedError:
+        raise ColumnError(f"must be a column of numbers, got {column.type}", None) from None
+    except pa.ArrowInvalid:
+        row = next(row for row, word in enumerate(column) if not _is_number(word))
+        raise ColumnError(f"must be a number, got {column[row].as_py()!r}", row) from None
+    _require_within(numbers, LARGEST_REWARD, f"must lie between ±{LARGEST_REWARD:g}")
+    return numbers
 
 
-def _words_or_range(name: str, values: np.ndarray, before: list[Any]) -> list[Any]:
-    """Return all words of a feature so far, or the smallest and the largest of its numbers."""
-    if values.dtype == object:
-        words = {*before, *values.tolist()}
-        if len(words) > MOST_WORDS:
-            most = f"{name} must have at most {MOST_WORDS:,} different words, got more"
-            raise ValueError(f"{most}: take an encoder that hashes them")
-        return [*words]
-    numbers = np.append(values, before)
-    return [float(numbers.min()), float(numbers.max())] if len(numbers) else []
+def _read_seconds(column: Any) -> np.ndarray:
+    """Return times as seconds since 1970, NaN where one is missing.
+
+    Times are numbers, timestamps, or text in ISO 8601: all with a time zone, or all in UTC without one.
+    """
+    try:
+        if _has_words(column):
+            column = _compute.utf8_trim_whitespace(column)
+            try:
+                column = _compute.cast(column, pa.timestamp("us"))
+            except pa.ArrowInvalid:
+                column = _compute.cast(column, pa.timestamp("us", tz="UTC"))
+        if not pa.types.is_temporal(column.type):
+            times = _read_numbers(column)
+        else:
+            for kind in (pa.timestamp("us"), pa.int64(), pa.float64()):
+                column = _compute.cast(column, kind, safe=False)
+            times = column.to_numpy(zero_copy_only=False) / 1e6
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ColumnError):
+        kinds = "seconds since 1970, timestamps, or ISO 8601"
+        raise ColumnError(f"must be times ({kinds}), got {column[0].as_py()!r}", 0) from None
+    _require_within(times, LATEST_TIMESTAMP, f"must be seconds since 1970, within ±{LATEST_TIMESTAMP:g}")
+    return times
+
+
+def _read_words(column: Any) -> np.ndarray:
+    """Return values as words without spaces around them, None where one is missing or empty."""
+    if pa.types.is_floating(column.type):
+        column = _compute.if_else(_compute.is_finite(column), column, None)
+    words = ((word or "").strip() or None for word in _compute.cast(column, pa.string()).to_pylist())
+    return np.array([*words, None], dtype=object)[:-1]
+
+
+def _require_within(numbers: np.ndarray, limit: float, expected: str) -> None:
+    for row in np.flatnonzero(np.isfinite(numbers) & (np.abs(numbers) > limit)):
+        raise ColumnError(f"{expected}, got {numbers[row]:g}", row)
+
+
+def _is_number(word: Any) -> bool:
+    try:
+        word.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _with_numeric_booleans(words: Any) -> Any:
+    """Return trimmed words in which `True` and `False` are 1 and 0, as data frames write them."""
+    words = _compute.utf8_trim_whitespace(words)
+    for word, number in (("true", "1"), ("false", "0")):
+        words = _compute.if_else(_compute.equal(_compute.utf8_lower(words), word), number, words)
+    return words
