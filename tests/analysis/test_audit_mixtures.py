@@ -13,7 +13,7 @@ from driftwise.algorithms import adaptive, adaptive_lin_ts, adaptive_lin_ucb, ad
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.analysis.audit import LEMMAS, audit_agent
 from driftwise.analysis.audit.lemmas.memories_of_mixtures import best_sequences
-from driftwise.analysis.audit.mixture_views import MixtureSnapshot, MixtureTrace, weights_after
+from driftwise.analysis.audit.mixture_views import MixtureSnapshot, MixtureTrace
 from driftwise.environments import LinearBandit
 from driftwise.parts import LearntNoise
 from tests.analysis.test_audit import audited, violated
@@ -96,24 +96,10 @@ def test_what_cannot_be_audited_of_mixtures_is_skipped_with_a_reason() -> None:
     assert skipped.why == "theory knows no radius of a mixture"
 
 
-def random_scores() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scores `[T, 1, J]` that are far apart, a prior and shares."""
-    generator = np.random.default_rng(4)
-    return generator.normal(scale=3.0, size=(5, 1, 3)), np.array([0.2, 0.2, 0.6]), 1 / np.arange(2.0, 7.0)
-
-
 def test_the_best_sequence_is_that_of_all_sequences() -> None:
-    scores, prior, shares = random_scores()
+    scores = np.random.default_rng(4).normal(scale=3.0, size=(5, 1, 3))
+    prior, shares = np.array([0.2, 0.2, 0.6]), 1 / np.arange(2.0, 7.0)
     scored, price = best_sequences(scores, prior, shares)
     for length in range(1, 6):
         best = definition.best_sequence(scores[:length, 0], prior, shares.tolist())
         assert (price - scored)[length - 1, 0] == pytest.approx(best)
-
-
-def test_weights_of_the_audit_are_those_of_the_definition() -> None:
-    scores, prior, shares = random_scores()
-    expected = definition.fixed_share(scores[:, 0].tolist(), prior.tolist(), 0.0)
-    weights = [np.broadcast_to(prior, (1, 3))]
-    for outcome, share in zip(scores, shares, strict=True):
-        weights.append(weights_after(weights[-1], outcome, prior, share))
-    np.testing.assert_allclose(np.array(weights)[:, 0], expected)

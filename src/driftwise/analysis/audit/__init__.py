@@ -9,10 +9,10 @@ with require_extra("audit", "cli"):
         Audit,
         Skipped,
         audit_agent,
-        audit_by_hand,
         audit_study,
         builtin_experiments,
     )
+    from driftwise.analysis.audit.by_hand import audit_by_hand
     from driftwise.analysis.audit.findings import AuditFinding, findings_table, grouped, worst_of
     from driftwise.analysis.audit.lemma import LEMMAS, Lemma
 

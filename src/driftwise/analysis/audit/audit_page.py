@@ -38,43 +38,38 @@ def audit_html(audits: Sequence[Audit]) -> str:
     checked = format_count(sum(finding.checked for finding in findings), "check")
     lead = f"{checked} of {format_count(len(findings), 'statement')}: "
     lead += f"{violated} violated. " if violated else "none is violated beyond chance. "
-    for verdict, meaning in (
-        ("says nothing here", "Bounds that are vacuous here"),
-        ("not promised", "Not promised for some agent"),
-    ):
+    meanings = {
+        "says nothing here": "Bounds that are vacuous here",
+        "not promised": "Not promised for some agent",
+    }
+    for verdict, meaning in meanings.items():
         names = dict.fromkeys(finding.statement for finding in findings if finding.verdict == verdict)
         lead += f"{meaning}: {', '.join(names)}. " if names else ""
     rows = [(name, lemma.group, lemma.where, lemma.formula) for name, lemma in LEMMAS.items()]
     statements = Table.of("statements", words("statement", "about", "in the paper", "what it says"), rows)
+    articles = [*map(_article, audits), Article("", [Section("The statements", [statements])])]
+    kicker = " · ".join(audit.name for audit in audits)
     return write_html(
-        Page(
-            title="audit",
-            kicker=" · ".join(audit.name for audit in audits),
-            heading="Statements of the theory, checked on recorded runs",
-            lead=lead,
-            parts=[*map(_article, audits), Article("", [Section("The statements", [statements])])],
-        )
+        Page("audit", kicker, "Statements of the theory, checked on recorded runs", lead, articles)
     )
 
 
 def _article(audit: Audit) -> Article:
     groups = grouped(audit.findings)
     own, shared = groups.get("this agent", ()), groups.get("mathematics", ())
-    pairs = dict.fromkeys((finding.environment, finding.agent) for finding in own)
+    pairs = list(dict.fromkeys((finding.environment, finding.agent) for finding in own))
     sections = []
     if pairs:
-        sections.append(Section("How tight the statements are", [_heat_map(audit, list(pairs)), _READING]))
+        sections.append(Section("How tight the statements are", [_heat_map(audit, pairs), _READING]))
     if shared:
         table = findings_table(worst_of(shared) if own else shared, "mathematics")
         table = table.without("about", "median ratio", "median margin")
         sections.append(Section("Mathematics", [table] if own else [table, _BY_HAND]))
-    for environment, agent in pairs:
-        findings = [
-            finding for finding in own if (finding.environment, finding.agent) == (environment, agent)
-        ]
-        table = findings_table(findings, f"{agent}, {environment}").without(
-            "about", "in the paper", "worst for"
-        )
+    for place in pairs:
+        environment, agent = place
+        findings = [finding for finding in own if (finding.environment, finding.agent) == place]
+        table = findings_table(findings, f"{agent}, {environment}")
+        table = table.without("about", "in the paper", "worst for")
         sections.append(Section(f"This agent: {agent} in {environment}", [table]))
     if audit.skipped:
         rows = [(*place, statement or "all", why) for *place, statement, why in audit.skipped]
@@ -88,15 +83,13 @@ def _heat_map(audit: Audit, pairs: Sequence[tuple[str, str]]) -> HeatMap:
     inequalities = [finding for finding in audit.findings if finding.kind != "identity"]
     statements = list(dict.fromkeys(finding.statement for finding in inequalities))
     ratios = {(own.statement, own.environment, own.agent): own.worst_ratio for own in inequalities}
-    grid = [[ratios.get((statement, *pair), math.nan) for pair in pairs] for statement in statements]
+    grid = np.array([[ratios.get((name, *pair), math.nan) for pair in pairs] for name in statements])
     return HeatMap(
         f"ratios-{audit.name}",
         statements,
         [f"{agent}, {environment}" for environment, agent in pairs],
-        np.array(
-            [[math.log10(ratio) if 0 < ratio < math.inf else math.nan for ratio in row] for row in grid]
-        ),
-        [[format_number(ratio, 2) for ratio in row] for row in grid],
+        np.log10(np.where((grid > 0) & np.isfinite(grid), grid, np.nan)),
+        [[format_number(ratio, 2) for ratio in row] for row in grid.tolist()],
         "The worst ratio of left to right side of each statement, for each agent in each environment",
         value_label="worst ratio",
         scale="log₁₀",

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
-from driftwise.analysis.audit.by_hand import CASES, DELTA
 from driftwise.analysis.audit.findings import AuditFinding, Evidence
+from driftwise.analysis.audit.lemma import unmet_conditions
 from driftwise.analysis.audit.lemmas import LEMMAS
-from driftwise.analysis.audit.mixture_views import MixtureSnapshot, MixtureSubject, MixtureTrace
+from driftwise.analysis.audit.mixture_views import MixtureSubject
 from driftwise.analysis.audit.reference import radius_share
 from driftwise.analysis.audit.snapshot import Snapshot, Trace, observe_run
 from driftwise.analysis.audit.subject import Subject
@@ -59,14 +59,15 @@ class Audit:
     @property
     def sizes(self) -> tuple[str, ...]:
         """Episodes, runs, seed and stride in words."""
-        strides = {*self.strides.values()}
-        every = "every episode" if strides == {1} else f"every {max(strides, default=1)} episodes"
-        checked = f"checked {every}"
+        strides, lengths = {*self.strides.values()}, {*self.lengths.values()}
+        checked = (
+            "checked every episode" if strides == {1} else f"checked every {max(strides, default=1)} episodes"
+        )
         if len(strides) > 1:
             checked = f"about {_NUM_CHECKED} episodes of each checked at most"
         episodes = " + ".join(f"{length:,} ({label})" for label, length in self.lengths.items()) + " episodes"
-        if len({*self.lengths.values()}) == 1:
-            episodes = format_count(next(iter(self.lengths.values())), "episode")
+        if len(lengths) == 1:
+            episodes = format_count(lengths.pop(), "episode")
         return episodes, format_count(self.num_runs, "run"), f"seed {self.seed}", checked
 
 
@@ -93,14 +94,23 @@ def audit_agent(
     num_episodes, num_runs = require_count("num_episodes", num_episodes), require_count("num_runs", num_runs)
     stride = _stride(num_episodes) if stride is None else require_count("stride", stride)
     delta = require_number("delta", delta, above=0, at_most=1)
-    where = labels or (environment.name, type(agent).__name__)
     if beta_scale is not None:
         beta_scale = require_number("beta_scale", beta_scale, at_least=0)
+    where = labels or (environment.name, type(agent).__name__)
     subject = _subject(agent, environment, num_episodes, delta, beta_scale)
     if isinstance(subject, str):
         return (), (Skipped(*where, "", subject),)
-    unmet = unmet_conditions(subject)
-    evidence = [Evidence(LEMMAS[name], num_runs) for name, why in unmet.items() if not why]
+    if isinstance(subject, Subject):
+        unmet = unmet_conditions(subject)
+        lemmas = [own for own in LEMMAS.values() if own.view in (Snapshot, Trace)]
+    else:  # of the memories of a mixture, only statements about what they compute are checked
+        unmet = unmet_conditions(subject.memories[0])
+        lemmas = [
+            own for own in LEMMAS.values() if own.view is not Trace and own.kind in ("identity", "always")
+        ]
+        lemmas = [own for own in lemmas if own.group == "this agent"]
+    reasons = {own: "; ".join(unmet[name] for name in own.needs if name in unmet) for own in lemmas}
+    evidence = [Evidence(own, num_runs) for own, why in reasons.items() if not why]
     promised = any(statement.lemma.kind == "promised" for statement in evidence)
     share = math.inf  # of theory's radius
     for run in range(num_runs):
@@ -111,7 +121,7 @@ def audit_agent(
                 if statement.lemma.view is type(view):
                     statement.check(run, view)
     findings = tuple(statement.finding(*where, subject.delta, share) for statement in evidence)
-    return findings, tuple(Skipped(*where, name, why) for name, why in unmet.items() if why)
+    return findings, tuple(Skipped(*where, own.name, why) for own, why in reasons.items() if why)
 
 
 def _subject(
@@ -141,19 +151,6 @@ def _subject(
     return MixtureSubject(agent, environment, num_episodes, delta)
 
 
-def unmet_conditions(subject: Subject | MixtureSubject) -> dict[str, str]:
-    """Return the statements about such a subject, each with the conditions that the subject does not meet.
-
-    Of the memories of a mixture, only statements about what they compute are checked.
-    """
-    if isinstance(subject, Subject):
-        lemmas = [own for own in LEMMAS.values() if own.view in (Snapshot, Trace)]
-        return {own.name: own.unmet_conditions(subject) for own in lemmas}
-    lemmas = [own for own in LEMMAS.values() if own.view in (Snapshot, MixtureSnapshot, MixtureTrace)]
-    lemmas = [own for own in lemmas if own.group == "this agent" and own.kind in ("identity", "always")]
-    return {own.name: own.unmet_conditions(subject.memories[0]) for own in lemmas}
-
-
 def audit_study(
     study: Study,
     *,
@@ -163,41 +160,23 @@ def audit_study(
     agent: str | None = None,
     progress: Callable[[str, str], None] = lambda environment, agent: None,
 ) -> Audit:
-    """Audit every agent of a study, or only the one with the label `agent`.
-
-    An environment that lasts for a part of the run is audited in that part. The other arguments are those of
-    `audit_agent`.
-    """
+    """Audit every agent of a study, or the one with that label, in the part of the run that it plays."""
     if agent is not None:
         require_choice("agent", agent, list(study.experiment.agents))
     findings, skipped, lengths = [], [], {}
+    options: dict[str, Any] = dict(num_runs=study.num_runs, seed=study.seed, stride=stride, delta=delta)
     for group in study.groups:
         for label, point in group.points.items() if agent in (None, group.name) else ():
-            progress(group.environment_label, label)
-            findings_here, skipped_here = audit_agent(
-                point.agent,
-                group.task.environment,
-                num_episodes=group.task.num_episodes,
-                num_runs=study.num_runs,
-                seed=study.seed,
-                stride=stride,
-                delta=delta,
-                beta_scale=beta_scale,
-                labels=(group.environment_label, label),
-            )
-            findings += findings_here
-            skipped += skipped_here
-            lengths[group.environment_label] = group.task.num_episodes
+            place, task = group.environment_label, group.task
+            progress(place, label)
+            options |= dict(num_episodes=task.num_episodes, beta_scale=beta_scale, labels=(place, label))
+            found, left_out = audit_agent(point.agent, task.environment, **options)
+            findings += found
+            skipped += left_out
+            lengths[place] = task.num_episodes
     strides = {label: stride or _stride(length) for label, length in lengths.items()}
     sizes = lengths, strides, study.num_runs, study.seed
     return Audit(study.experiment.name, *sizes, delta, tuple(findings), tuple(skipped))
-
-
-def audit_by_hand() -> Audit:
-    """Compare the statements with cases computed by hand."""
-    lengths = {case.name: case.subject.num_episodes for case in CASES}
-    sizes = lengths, dict.fromkeys(lengths, 1), 1, 0
-    return Audit("by hand", *sizes, DELTA, tuple(case.finding() for case in CASES), ())
 
 
 def builtin_experiments() -> tuple[Experiment, ...]:

@@ -1,7 +1,6 @@
-"""Cases computed by hand: instances so small that both sides of a statement are known.
+"""Cases computed by hand: instances so small that the exact ratio of left to right side is known.
 
-A recorded run shows that a bound is not too small there. Here the exact ratio of left to right side is known,
-which finds any other bound: half of it, twice of it, or one without its factor of d.
+This finds any other bound: half of it, twice of it, or one without its factor of d.
 """
 
 from __future__ import annotations
@@ -9,13 +8,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
-from driftwise.analysis.audit.findings import AuditFinding, Evidence
+from driftwise.analysis.audit.auditing import Audit
+from driftwise.analysis.audit.findings import Evidence
 from driftwise.analysis.audit.lemmas import LEMMAS
 from driftwise.analysis.audit.mixture_views import MixtureSubject
 from driftwise.analysis.audit.snapshot import observe_run
@@ -67,31 +66,14 @@ def turning_mixture(ridge: float) -> MixtureSubject:
     return MixtureSubject(MixtureOfMemories(*parts, fresh="never"), plain.environment, 2, DELTA)
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """An instance, an episode of it, and the exact ratio of left to right side of a statement there."""
 
     statement: str
     instance: Callable[[float], Subject | MixtureSubject]
     ridge: float
-    share: float
+    ratio: float
     t: int = -1  # the last episode, the only one after the jump
-
-    @property
-    def name(self) -> str:
-        return self.instance.__name__
-
-    @property
-    def subject(self) -> Subject | MixtureSubject:
-        return self.instance(self.ridge)
-
-    def finding(self) -> AuditFinding:
-        """Return a finding that holds if the ratio is exactly `share`, and is violated otherwise."""
-        lemma = LEMMAS[self.statement]
-        views = [view for view in observe_run(self.subject) if isinstance(view, lemma.view)]
-        evidence = Evidence(lemma, num_runs=1)
-        evidence.check(0, views[self.t])
-        return evidence.finding(self.name, f"λ = {self.ridge:g}", DELTA, known_ratio=self.share)
 
 
 # With λ = 1, after one sample: Λ = 2, w = −1/2, r̄ = 0, ‖φ‖ = 1/√2, bias_r = 2. The first policy is worth 0.
@@ -125,3 +107,16 @@ CASES = (
     Case("theorem", turning_bandit, 1.0, (1 + 2) / _BOUND),
     Case("fixed_share", turning_mixture, 1.0, 1.0),  # log 2 at once, and log 4/3 to stay
 )
+
+
+def audit_by_hand() -> Audit:
+    """Return findings that hold where the ratio is exactly the one computed by hand."""
+    findings, lengths = [], {}
+    for case in CASES:
+        subject, lemma, name = case.instance(case.ridge), LEMMAS[case.statement], case.instance.__name__
+        views = [view for view in observe_run(subject) if isinstance(view, lemma.view)]
+        evidence = Evidence(lemma, num_runs=1)
+        evidence.check(0, views[case.t])
+        findings.append(evidence.finding(name, f"λ = {case.ridge:g}", DELTA, None, case.ratio))
+        lengths[name] = subject.num_episodes
+    return Audit("by hand", lengths, dict.fromkeys(lengths, 1), 1, 0, DELTA, tuple(findings), ())

@@ -61,7 +61,7 @@ class AuditFinding:
 
 
 class Evidence:
-    """Both sides of one statement at every check, by run."""
+    """Both sides of one statement at every check, by run; of an identity, residual and tolerance."""
 
     def __init__(self, lemma: Lemma, num_runs: int) -> None:
         self.lemma = lemma
@@ -69,10 +69,11 @@ class Evidence:
         self._silent = 0
 
     def check(self, run: int, view: Any) -> None:
-        """Evaluate the statement on a view; of an identity, keep residual and tolerance."""
-        left, right = np.broadcast_arrays(*self.lemma.check(view))
-        if self.lemma.trivial is not None:
-            self._silent += int(np.sum(right >= np.broadcast_to(self.lemma.trivial(view), right.shape)))
+        """Evaluate the statement on a view."""
+        left, right, *trivial = self.lemma.check(view)
+        left, right = np.broadcast_arrays(left, right)
+        if trivial:
+            self._silent += int(np.sum(right >= np.broadcast_to(trivial[0], right.shape)))
         if self.lemma.kind == "identity":
             left, right = np.abs(left - right), _TOLERANCE * np.maximum(1.0, np.abs(right).max(initial=0.0))
         self._sides[run].append((np.ravel(left), np.ravel(np.broadcast_to(right, left.shape))))
@@ -82,28 +83,29 @@ class Evidence:
         environment: str,
         agent: str,
         delta: float,
-        radius_share: float | None = None,
-        *,
+        radius_share: float | None,
         known_ratio: float | None = None,
     ) -> AuditFinding:
         """Return counts, ratios and the verdict over all checks.
 
-        `radius_share` is the least ratio of the agent's radius to theory's. If the largest ratio of left to
-        right side is known, the verdict is whether it is exactly that; a bound is called attained where half
-        of it would be too small.
+        If the largest ratio of left to right side is known, the verdict is whether it is exactly that; a
+        bound is called attained where half of it would be too small.
         """
-        lemma, num_runs = self.lemma, len(self._sides)
+        lemma, num_runs, group = self.lemma, len(self._sides), self.lemma.group
         runs = [tuple(np.concatenate(side) for side in zip(*sides, strict=True)) for sides in self._sides]
         left, right = (np.concatenate(side) for side in zip(*runs, strict=True))
         with np.errstate(divide="ignore", invalid="ignore"):  # a left side that is 0 but for rounding is 0
             ratios = np.where(left > _TOLERANCE, left / np.maximum(right, 0.0), 0.0)
         worst = float(ratios.max())
-        violations = [_num_violations(*sides) for sides in runs]
+        violations = []
+        for first, second in runs:  # one with NaN does not hold
+            scale = np.maximum(1.0, np.maximum(np.abs(first), np.abs(second)))
+            violations.append(int(np.sum(~(first <= second + _TOLERANCE * scale))))
         failing = sum(map(bool, violations))
         allowed = delta if lemma.kind in ("probable", "promised") else 0.0
         share = radius_share if lemma.kind == "promised" else None
         if known_ratio is not None:
-            failing, allowed = int(abs(worst - known_ratio) > _TOLERANCE), 0.0
+            failing, allowed, group = int(abs(worst - known_ratio) > _TOLERANCE), 0.0, "mathematics"
             violations = [failing]
             verdict = "violated" if failing else "attained" if known_ratio > 1 / 2 else "as computed"
         elif beyond_chance(failing, num_runs, allowed):
@@ -114,26 +116,11 @@ class Evidence:
             verdict = "holds"
         else:
             verdict = f"loose by 10^{math.floor(-math.log10(worst))}" if worst > 0 else "vacuous"
-        return AuditFinding(
-            environment=environment,
-            agent=agent,
-            statement=lemma.name,
-            where=lemma.where,
-            formula=lemma.formula,
-            kind=lemma.kind,
-            group=lemma.group if known_ratio is None else "mathematics",
-            checked=left.size,
-            worst_ratio=worst,
-            median_ratio=float(np.median(ratios)),
-            median_margin=float(np.round(np.median(right - left), _DECIMALS) + 0.0),  # no −0
-            violations=sum(violations),
-            runs=num_runs,
-            failing_runs=failing,
-            allowed=allowed,
-            silent=self._silent,
-            radius_share=share,
-            verdict=verdict,
-        )
+        statement = lemma.name, lemma.where, lemma.formula, lemma.kind, group
+        margin = float(np.round(np.median(right - left), _DECIMALS) + 0.0)  # no −0
+        sizes = left.size, worst, float(np.median(ratios)), margin
+        counts = sum(violations), num_runs, failing, allowed, self._silent
+        return AuditFinding(environment, agent, *statement, *sizes, *counts, share, verdict)
 
 
 def findings_table(findings: Sequence[AuditFinding], name: str) -> Table:
@@ -175,17 +162,8 @@ def read_findings(folder: Path) -> tuple[AuditFinding, ...]:
 
 
 def beyond_chance(failing: int, runs: int, allowed: float) -> bool:
-    """Return whether `failing` or more runs of `runs` fail with probability at most `allowed`.
-
-    Every run fails with probability `allowed`. One of one run is enough; at 5 %, three of 10 are.
-    """
+    """Return whether so many failing runs, each of probability `allowed`, are less probable than that."""
     return failing > 0 and bool(binom.sf(failing - 1, runs, allowed) <= allowed)
-
-
-def _num_violations(left: np.ndarray, right: np.ndarray) -> int:
-    """Number of inequalities that do not hold; one with NaN does not."""
-    scale = np.maximum(1.0, np.maximum(np.abs(left), np.abs(right)))
-    return int(np.sum(~(left <= right + _TOLERANCE * scale)))
 
 
 def worst_of(findings: Sequence[AuditFinding]) -> tuple[AuditFinding, ...]:

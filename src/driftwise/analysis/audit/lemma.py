@@ -16,18 +16,20 @@ from driftwise.base.types import Radius
 # promised only where the radius is at least theory's.
 StatementKind = Literal["identity", "always", "probable", "promised"]
 StatementGroup = Literal["this agent", "mathematics"]  # what a violation calls into question
-Sides = tuple[ArrayLike, ArrayLike]  # left ≤ right, of one shape or broadcast; of an identity, equals
+# Left ≤ right, or left = right of an identity, of one shape or broadcast; and where there is one, a bound on
+# the left side that needs no proof.
+Sides = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike]
 _WITH_RADIUS = parts.Ucb, parts.RandomisedUcb, parts.Thompson, parts.TruncatedThompson
 
 
-def conditions(subject: Subject) -> dict[str, tuple[bool, str]]:
-    """Return whether a subject meets each condition of statements, and the reason given where it does not."""
+def unmet_conditions(subject: Subject) -> dict[str, str]:
+    """Return the conditions of statements that a subject does not meet, with the reason given for each."""
     agent, radius = subject.agent, subject.own_radius
     of_confidence, is_part = isinstance(radius, parts.ConfidenceRadius), isinstance(radius, Radius)
     known_radius = of_confidence or isinstance(radius, parts.LocalVariationRadius) or not is_part
     known_index = isinstance(agent.exploration, (*_WITH_RADIUS, parts.Unperturbed))
     bounded = parts.ExponentialWeights | Unweighted | parts.SlidingWindow
-    return {
+    conditions = {
         "optimism": (isinstance(agent.exploration, parts.Ucb), "the exploration is not UCB"),
         "gram_sq": (agent.exploration.uses_gram_sq, "the exploration makes no use of Λ̃"),
         "plays": (not subject.is_memory, "the mixture acts, not its memories"),
@@ -48,6 +50,7 @@ def conditions(subject: Subject) -> dict[str, tuple[bool, str]]:
             "no bound on the sum of widths is known for this forgetting",
         ),
     }
+    return {name: why for name, (met, why) in conditions.items() if not met}
 
 
 @dataclass(frozen=True)
@@ -61,37 +64,22 @@ class Lemma:
     group: StatementGroup
     view: type  # the argument of `check`: `Snapshot`, `Trace`, `MixtureSnapshot` or `MixtureTrace`
     check: Callable[[Any], Sides]
-    trivial: Callable[[Any], ArrayLike] | None  # a bound on the left side that needs no proof
 
     @property
     def formula(self) -> str:
         """The statement: the first line of the function's docstring."""
         return (self.check.__doc__ or "").strip().split("\n")[0]
 
-    def unmet_conditions(self, subject: Subject) -> str:
-        """Return the conditions that the subject does not meet, in words; empty if it meets all."""
-        return "; ".join(why for met, why in map(conditions(subject).__getitem__, self.needs) if not met)
-
 
 LEMMAS: dict[str, Lemma] = {}
 
 
-def lemma(
-    where: str,
-    kind: StatementKind,
-    *needs: str,
-    group: StatementGroup = "this agent",
-    trivial: Callable[[Any], ArrayLike] | None = None,
-) -> Callable:
-    """Register a function as a statement under its name; its view is the annotation of `run`.
-
-    Args:
-      needs: names of `conditions` that the subject has to meet.
-    """
+def lemma(where: str, kind: StatementKind, *needs: str, group: StatementGroup = "this agent") -> Callable:
+    """Register a function as a statement that needs these conditions; its view is the annotation of `run`."""
 
     def register(check: Callable[[Any], Sides]) -> Callable[[Any], Sides]:
         view = get_type_hints(check)["run"]
-        LEMMAS[check.__name__] = Lemma(check.__name__, where, kind, needs, group, view, check, trivial)
+        LEMMAS[check.__name__] = Lemma(check.__name__, where, kind, needs, group, view, check)
         return check
 
     return register

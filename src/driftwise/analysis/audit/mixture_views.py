@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import t as student
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.analysis.audit import reference
 from driftwise.analysis.audit.snapshot import History, Snapshot, observe_run
 from driftwise.analysis.audit.subject import Subject
 from driftwise.base import random
+from driftwise.base.arrays import map_tree
 from driftwise.base.part import index_part, numeric_values
 from driftwise.environments import LinearBandit, LinearMdp
 from driftwise.parts.noise import NoiseSums
@@ -56,6 +58,11 @@ class MixtureSubject:
         rounds = np.arange(1, self.num_episodes + 1)
         share = self.agent.sharing.share
         return np.full(len(rounds), share) if share > 0 else 1 / (rounds + 1)
+
+    def summed_scores(self, scores: ArrayLike) -> np.ndarray:
+        """Return scores `[R, J]` of an episode from `[J, H]`: of each step, or summed over steps."""
+        by_step = np.transpose(scores)
+        return by_step if self.agent.weighing == "per_step" else by_step.sum(axis=0, keepdims=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +127,7 @@ def _(
         seen = played.features, played.episode._replace(rewards=rewards), run_key, played.plan
         memories = []
         for j, (memory, history) in enumerate(zip(subject.memories, histories, strict=True)):
-            state = state_of(before.base, j)
+            state = map_tree(itemgetter(j), before.base)
             plan = memory.agent.plan(state, played.features, plan_key)
             memories.append(Snapshot(memory, t, history.before(t), state, plan, *seen))
         if t % stride == 0 or t == num_episodes - 1:
@@ -133,14 +140,16 @@ def _(
         forecasts = (
             own.subject.agent.forecast(own.moments, own.table, own.played, own.episode) for own in memories
         )
-        scores.append([agent.noise.score(before.noise, forecast) for forecast in forecasts])
+        by_step = [agent.noise.score(before.noise, forecast) for forecast in forecasts]
+        scores.append(subject.summed_scores(by_step))
         record.update(memories)
         if (copied := record.copied(memories)) is not None:
             squares = histories[copied[0]].squares
-            histories[-1] = replace(histories[-1], copied=copied[1], squares=squares.copy())
+            histories[-1] = histories[-1]._replace(copied=copied[1], squares=squares.copy())
         weights[t:] = before.log_weights, played.carry.state.log_weights
-    defined, own = np.array(record.weights), summed_scores(subject, np.array(scores))
-    yield MixtureTrace(subject, np.exp(weights).reshape(defined.shape), own, defined, np.array(record.scores))
+    defined = np.array(record.weights)
+    own = np.exp(weights).reshape(defined.shape), np.array(scores)
+    yield MixtureTrace(subject, *own, defined, np.array(record.scores))
 
 
 class MixtureRecord:
@@ -156,22 +165,29 @@ class MixtureRecord:
     @property
     def noise(self) -> tuple[np.ndarray, float]:
         """`s²`, `[H]`, and ν of all forecasts."""
-        part = self.subject.agent.noise
         weights = self.subject.agent.noise_forgetting.weights(len(self.squares))
-        variance = reference.noise_variance(part, weights, self.squares)
-        return variance, reference.noise_degrees(part, weights)
+        return reference.noise_variance(self.subject.agent.noise, weights, self.squares)
 
     def update(self, memories: list[Snapshot]) -> None:
-        """Score the forecasts of an episode, then update weights and noise."""
-        part, (variance, degrees) = self.subject.agent.noise, self.noise
-        by_step = [reference.forecast_scores(part, variance, degrees, own) for own in memories]  # [J, H]
-        errors, variances = np.array([memory.forecast for memory in memories]).swapaxes(0, 1)
-        squares = np.sum(self.weights[-1] * (errors**2 / (1 + variances)).T, axis=-1)  # [H]
+        """Score the forecasts of an episode by `log t_ν(y; m, s²(1+v))`, then update weights and noise.
+
+        Scores are 0 while all errors were 0. The weights are `w_j ← (1−α) u_j + α π_j`, `u_j ∝ w_j exp(ℓ_j)`.
+        """
+        (variance, degrees), weights = self.noise, self.weights[-1]
+        errors, variances = np.array([memory.forecast for memory in memories]).swapaxes(0, 1)  # [J, H] each
+        scale = np.sqrt(np.where(variance > 0, variance, 1.0) * (1 + variances))
+        log_densities = student.logpdf(
+            errors, min(degrees, self.subject.agent.noise.max_degrees), scale=scale
+        )
+        scores = self.subject.summed_scores(np.where(variance > 0, log_densities, 0.0))
+        squares = np.sum(weights * (errors**2 / (1 + variances)).T, axis=-1)  # [H]
         self.squares = np.concatenate([self.squares, squares[None]])
-        (scores,) = summed_scores(self.subject, np.array([by_step]))
+        updated = weights * np.exp(scores - scores.max(-1, keepdims=True))
         share = self.subject.shares[len(self.scores)]
         self.scores.append(scores)
-        self.weights.append(weights_after(self.weights[-1], scores, self.subject.prior, share))
+        self.weights.append(
+            (1 - share) * updated / updated.sum(-1, keepdims=True) + share * self.subject.prior
+        )
 
     def copied(self, memories: list[Snapshot]) -> tuple[int, np.ndarray] | None:
         """Return the memory that is copied into the last one after the latest episode, and its ω, `[t]`.
@@ -183,28 +199,9 @@ class MixtureRecord:
             return None
         share, overall = self.subject.shares[len(self.scores) - 1], self.weights[-1].mean(axis=0)
         heaviest = int(overall.argmax())
-        after = [
+        after, longest = (
             np.append(memory.subject.forgetting.weights(2)[0] * memory.weights, 1.0)
             for memory in (memories[heaviest], memories[-1])
-        ]
+        )
         is_light = overall[-1] <= min(2 * share, 0.5) * self.subject.prior[-1]
-        return (heaviest, after[0]) if is_light and after[1].sum() > 2 * after[0].sum() else None
-
-
-def weights_after(weights: np.ndarray, scores: np.ndarray, prior: np.ndarray, share: float) -> np.ndarray:
-    """Return `w_j ← (1−α) u_j + α π_j` with `u_j ∝ w_j exp(ℓ_j)`, `[R, J]`."""
-    updated = weights * np.exp(scores - scores.max(-1, keepdims=True))
-    return (1 - share) * updated / updated.sum(-1, keepdims=True) + share * prior
-
-
-def summed_scores(subject: MixtureSubject, scores: np.ndarray) -> np.ndarray:
-    """Return scores `[K, R, J]` from `[K, J, H]`: of each step, or summed over steps."""
-    by_step = scores.swapaxes(1, 2)
-    return by_step if subject.agent.weighing == "per_step" else by_step.sum(axis=1, keepdims=True)
-
-
-def state_of(stacked: Any, j: int) -> Any:
-    """Return the state of one memory from stacked named tuples of arrays and None."""
-    if isinstance(stacked, tuple):
-        return type(stacked)(*(state_of(field, j) for field in stacked))
-    return None if stacked is None else stacked[j]
+        return (heaviest, after) if is_light and longest.sum() > 2 * after.sum() else None

@@ -1,7 +1,6 @@
-"""Algorithm 1, and scores of forecasts under learnt noise, recomputed from the history in NumPy and SciPy.
+"""Algorithm 1 and learnt noise, recomputed from the history in NumPy.
 
-Nothing here calls the audited code, except for the definition of the weights ω and the addresses of random
-numbers.
+Of the audited code, only the definition of the weights ω and the addresses of random numbers are shared.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.stats import t as student
 
 from driftwise import parts
 from driftwise.analysis.audit.snapshot import Snapshot
@@ -23,7 +21,7 @@ def recomputed_radius(run: Snapshot) -> np.ndarray:
     """Return the agent's radius, `[H]`, multiplied by the learnt noise where there is one."""
     part, noise, unit = run.subject.own_radius, run.subject.agent.noise, np.ones(len(run.gram))
     if noise is not None:
-        unit = np.sqrt(noise_variance(noise, run.weights, run.history.squares))
+        unit = np.sqrt(noise_variance(noise, run.weights, run.history.squares)[0])
     if isinstance(part, parts.ConfidenceRadius):
         return unit * deviation_radius(run, part, run.gram)
     if isinstance(part, parts.LocalVariationRadius):
@@ -32,10 +30,7 @@ def recomputed_radius(run: Snapshot) -> np.ndarray:
 
 
 def required_radius(run: Snapshot) -> np.ndarray:
-    """Return the radius that theory requires, `[H]`.
-
-    For bandits it has the true σ and S, and `Λ̃` in its determinant; otherwise it is that of linear MDPs.
-    """
+    """Return the radius that theory requires, `[H]`; of a bandit with the true σ and S and `log det(Λ̃/λ)`."""
     subject, part = run.subject, run.subject.own_radius
     if subject.is_bandit:
         return deviation_radius(run, subject.bandit_radius, run.gram_sq)
@@ -136,29 +131,17 @@ def _normalise(chosen: np.ndarray) -> np.ndarray:
     return chosen / chosen.sum(-1, keepdims=True)
 
 
-def noise_degrees(part: parts.LearntNoise, weights: np.ndarray) -> float:
-    """`ν = ν₀ + Σω`, from weights `[t]`."""
-    return float(part.count + weights.sum())
-
-
-def noise_variance(part: parts.LearntNoise, weights: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """`s² = (ν₀P + Σω e²/(1+v)) / ν`, `[H]` from weights `[t]` and squares `e²/(1+v)`, `[t, H]`.
+def noise_variance(
+    part: parts.LearntNoise, weights: np.ndarray, squares: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """`s² = (ν₀P + Σω e²/(1+v)) / ν`, `[H]`, and `ν = ν₀ + Σω`, from `e²/(1+v)`, `[t, H]`.
 
     P is the mean of all squares, or 1 at first; with a `σ₀`, that of `σ₀²`, ν₀ times, and the forgotten.
     """
+    degrees = float(part.count + weights.sum())
     if part.scale > 0:
         forgotten = part.count * part.scale**2 + (1 - weights) @ squares
         prior = forgotten / (part.count + np.sum(1 - weights))
     else:
         prior = squares.mean(axis=0) if len(squares) else np.ones(squares.shape[1])
-    return np.maximum((part.count * prior + weights @ squares) / noise_degrees(part, weights), part.least**2)
-
-
-def forecast_scores(
-    part: parts.LearntNoise, variance: np.ndarray, degrees: float, run: Snapshot
-) -> np.ndarray:
-    """Return `log t_ν(y; m, s²(1+v))` of the outcome, `[H]`, from `s²` and ν; 0 while all errors were 0."""
-    error, forecast_variance = run.forecast
-    positive = np.where(variance > 0, variance, 1.0)
-    scale = np.sqrt(positive * (1 + forecast_variance))
-    return np.where(variance > 0, student.logpdf(error, min(degrees, part.max_degrees), scale=scale), 0.0)
+    return np.maximum((part.count * prior + weights @ squares) / degrees, part.least**2), degrees

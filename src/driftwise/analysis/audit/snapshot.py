@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from driftwise.parts.exploration import radius_at
 from driftwise.simulation.play import play
 
 
-@dataclass(frozen=True, eq=False)
-class History:
+class History(NamedTuple):
     """All episodes before one, oldest first; `means` and `kernels` are those of the true models."""
 
     features: np.ndarray  # [t, H, d]
@@ -32,16 +31,10 @@ class History:
     @classmethod
     def empty(cls, subject: Subject) -> History:
         """Return arrays for all episodes of a run."""
-        sizes = subject.num_episodes, subject.spec.horizon
-        return cls(
-            features=np.zeros((*sizes, subject.spec.dim)),
-            rewards=np.zeros(sizes),
-            successors=np.zeros(sizes, dtype=int),
-            means=np.zeros(sizes),
-            kernels=np.zeros((*sizes, subject.spec.num_states)),
-            squares=np.zeros(sizes),
-            copied=np.zeros(0),
-        )
+        sizes, spec = (subject.num_episodes, subject.spec.horizon), subject.spec
+        features, kernels = np.zeros((*sizes, spec.dim)), np.zeros((*sizes, spec.num_states))
+        rewards, means, squares = np.zeros((3, *sizes))
+        return cls(features, rewards, np.zeros(sizes, dtype=int), means, kernels, squares, copied=np.zeros(0))
 
     def add(self, snapshot: Snapshot) -> None:
         """Write an episode into the arrays."""
@@ -55,15 +48,14 @@ class History:
 
     def before(self, t: int) -> History:
         """Return the episodes before `t`."""
-        return History(**{name: values[:t] for name, values in vars(self).items()})
+        return History(*(values[:t] for values in self))
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Episode `t` as planned and played.
+    """Episode `t` as planned and played: sums over the history, and the algorithm's own `moments` and `plan`.
 
-    Sums over the history are the definition; `moments` and `plan` are the algorithm's own. Rows are pairs
-    (s, a) of the actions that are present.
+    Rows are pairs (s, a) of the actions that are present.
     """
 
     subject: Subject
@@ -216,12 +208,12 @@ class Snapshot:
         mu = self.weighted(self.history.kernels) + self.subject.ridge * self.model.mu
         return Model((self.inverse @ theta[..., None])[..., 0], self.inverse @ mu)
 
-    @cached_property
+    @property
     def biases(self) -> np.ndarray:
         """`bias_r` and `bias_P`, `[2, H]`."""
         return self.subject.all_biases[self.t]
 
-    @cached_property
+    @property
     def bias(self) -> np.ndarray:
         """`2H (bias_r + bias_P)`, `[H]`."""
         return 2 * self.subject.spec.horizon * (self.biases[0] + self.biases[1])

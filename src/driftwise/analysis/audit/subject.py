@@ -88,10 +88,7 @@ class Subject:
 
     @cached_property
     def events(self) -> np.ndarray:
-        """Number of the deviation inequality that covers each episode, `[K+1]`.
-
-        One inequality covers an epoch in which all weights are one; other weights need one in every episode.
-        """
+        """Number of the deviation inequality of each episode, `[K+1]`: one an epoch if its weights are 1."""
         forgetting = self.forgetting
         unweighted = isinstance(forgetting, Unweighted)
         unweighted |= isinstance(forgetting, parts.ExponentialWeights) and forgetting.rate == 1
@@ -99,10 +96,7 @@ class Subject:
         return self.epochs if unweighted else np.arange(self.num_episodes + 1)
 
     def failure(self, part: parts.ConfidenceRadius, t: int) -> float:
-        """Return `δ'`, the probability of failure that a radius allots to episode `t`.
-
-        It is `δ/shares` if the number of shares is known, else `δ/(2n(1+ln n)²)` in the n-th round or epoch.
-        """
+        """Return `δ'` of an episode: `δ/shares`, or `δ/(2n(1+ln n)²)` in the n-th round or epoch."""
         if part.shares > 0:
             return float(part.delta / part.shares)
         current = 1 + (t if part.spread == "rounds" else int(self.epochs[t]))
@@ -116,10 +110,7 @@ class Subject:
         return float(sum(chances[events == event].max() for event in np.unique(events)))
 
     def width_matrix(self, inverse: np.ndarray, gram_sq: np.ndarray | None) -> np.ndarray:
-        """Return the matrix of the norm of widths: `Λ⁻¹Λ̃Λ⁻¹`, or `Λ⁻¹` for explorations without `Λ̃`.
-
-        Where `Λ̃` is used but not kept, it equals `Λ`.
-        """
+        """Return the matrix of the norm of widths: `Λ⁻¹Λ̃Λ⁻¹`, or `Λ⁻¹` where no `Λ̃` is used or kept."""
         if gram_sq is None or not self.agent.exploration.uses_gram_sq:
             return inverse
         return inverse @ gram_sq @ inverse
@@ -206,20 +197,16 @@ class Subject:
         return replace(own, **true, samples=0, scale=1.0, shares=shares)
 
     def with_theory_radius(self, scale: float) -> Subject:
-        """Return the subject with `scale` times theory's radius instead of the agent's own.
-
-        The part of the radius for the drift of an epoch is not scaled.
-        """
-        if not isinstance(self.agent.exploration, parts.Ucb):
+        """Return the subject with `scale` times theory's radius; the part for known drift is not scaled."""
+        exploration = self.agent.exploration
+        if not isinstance(exploration, parts.Ucb):
             return self
-        radius: Any = self.agent.exploration.radius
+        radius: Any = scale * self.mdp_radius
         if self.is_bandit:
             radius = replace(self.bandit_radius, scale=scale)
-        elif isinstance(radius, parts.LocalVariationRadius):
-            radius = replace(radius, radius=scale * self.mdp_radius)
-        else:
-            radius = scale * self.mdp_radius
-        agent = replace(self.agent, exploration=replace(self.agent.exploration, radius=radius), noise=None)
+        elif isinstance(exploration.radius, parts.LocalVariationRadius):
+            radius = replace(exploration.radius, radius=radius)
+        agent = replace(self.agent, exploration=replace(exploration, radius=radius), noise=None)
         return replace(self, agent=agent, delta_of_numbers=self.delta)
 
 
@@ -237,5 +224,5 @@ def bias_bound(weights: np.ndarray, moves: np.ndarray, dim: float, ridge: float,
 
 
 def _mass(mu: np.ndarray) -> np.ndarray:
-    """Total variation `|μ^(l)|(S)` of each coordinate, then the ℓ2 norm over them: `[H, d, S]` to `[H]`."""
+    """ℓ2 norm over coordinates of the total variation `|μ^(l)|(S)` of each: `[H, d, S]` to `[H]`."""
     return np.linalg.norm(np.abs(mu).sum(-1), axis=-1)

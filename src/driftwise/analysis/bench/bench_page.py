@@ -58,15 +58,8 @@ def bench_lead(bench: Bench) -> str:
 def bench_page(benches: Sequence[Bench]) -> str:
     """Return the page: for each kind of problem the verdicts, scores, heat map, profiles and scenarios."""
     counts = [f"{format_count(len(own.scenarios), 'scenario')} of {_KINDS[own.kind]}" for own in benches]
-    return write_html(
-        Page(
-            title="bench",
-            kicker=" · ".join([f"suite {benches[0].suite}", *counts]),
-            heading="Policies under drift",
-            lead=_READING,
-            parts=[_article(bench) for bench in benches],
-        )
-    )
+    kicker = " · ".join([f"suite {benches[0].suite}", *counts])
+    return write_html(Page("bench", kicker, "Policies under drift", _READING, list(map(_article, benches))))
 
 
 def _article(bench: Bench) -> Article:
@@ -77,14 +70,31 @@ def _article(bench: Bench) -> Article:
     columns = words("agent") + numbers(*(f"{factor:g}" for factor in FACTORS))
     rows = [(agent, *map(_cell, shares.values())) for agent, shares in bench.profiles.items()]
     profiles = Table.of("profiles", columns, rows)
+    columns = words("scenario", "best fixed memory") + numbers(*bench.agents)
+    regrets = zip(*bench.regret.values(), strict=True)
+    scenarios = zip(bench.scenarios, bench.best_fixed, regrets, strict=True)
+    rows = [(scenario, memory, *map(_cell, own)) for scenario, memory, own in scenarios]
+    regret = Table.of("regret", columns, rows)
+    ratios = np.array([*bench.ratio.values()]).T
+    heat_map = HeatMap(
+        "ratios",
+        bench.scenarios,
+        bench.agents,
+        np.log10(ratios),
+        [[format_number(ratio) for ratio in row] for row in ratios.tolist()],
+        "Regret of each agent over that of the best fixed memory, in each scenario",
+        scale="log₁₀",
+        downwards=True,
+        rows=max(13, len(bench.scenarios) // 2),
+    )
     sections = [
         Section("Verdicts", [_verdicts_table(bench), _VERDICTS, *errors]),
         Section("Scores", [_scores_table(bench, "scores")]),
         Section("Adaptation", [_scores_table(bench, "adaptation"), _ADAPTATION]),
         *([Section("Alarms", [_scores_table(bench, "alarms"), _ALARMS, families])] * bool(bench.alarms)),
-        Section("Regret over that of the best fixed memory", [_heat_map(bench)]),
+        Section("Regret over that of the best fixed memory", [heat_map]),
         Section("Profiles", [profiles, _PROFILE]),
-        Section("Regret", [_regret_table(bench)]),
+        Section("Regret", [regret]),
     ]
     return Article(f"In {_KINDS[bench.kind]}", sections, lead=bench_lead(bench), place=bench.kind)
 
@@ -93,7 +103,7 @@ def _scores_table(bench: Bench, name: str) -> Table:
     """Return a table with a row for each agent, or for each that raises alarms, the best rank first."""
     ranked = sorted(bench.scores, key=lambda scores: scores.rank)
     if name == "alarms":
-        ranked = [scores for scores in ranked if scores.false_alarms is not None]
+        ranked = [scores for scores in ranked if not math.isnan(scores.false_alarms)]
     rows = [(own.agent, *(_cell(getattr(own, field)) for field in _FIELDS[name])) for own in ranked]
     headings = [_HEADINGS.get(field, field) for field in _FIELDS[name]]
     return Table.of(name, words("agent") + numbers(*headings), rows, _KINDS[bench.kind])
@@ -105,35 +115,5 @@ def _verdicts_table(bench: Bench) -> Table:
     return Table.of("verdicts", columns, rows, _KINDS[bench.kind])
 
 
-def _regret_table(bench: Bench) -> Table:
-    columns = words("scenario", "best fixed memory") + numbers(*bench.agents)
-    rows = [
-        (scenario, memory, *(_cell(bench.regret[agent][place]) for agent in bench.agents))
-        for place, (scenario, memory) in enumerate(zip(bench.scenarios, bench.best_fixed, strict=True))
-    ]
-    return Table.of("regret", columns, rows)
-
-
-def _heat_map(bench: Bench) -> HeatMap:
-    rows = [*zip(*(bench.ratio[agent] for agent in bench.agents), strict=True)]
-    return HeatMap(
-        "ratios",
-        bench.scenarios,
-        bench.agents,
-        np.array([[math.nan if ratio is None else math.log10(ratio) for ratio in row] for row in rows]),
-        [[_text(ratio) for ratio in row] for row in rows],
-        "Regret of each agent over that of the best fixed memory, in each scenario",
-        scale="log₁₀",
-        downwards=True,
-        rows=max(13, len(bench.scenarios) // 2),
-    )
-
-
-def _cell(number: float | None) -> Cell:
-    return Cell(_text(number), (math.nan if number is None else number,))
-
-
-def _text(number: float | None) -> str:
-    if number is None or math.isnan(number):
-        return "–"
-    return "∞" if math.isinf(number) else format_number(number)
+def _cell(number: float) -> Cell:
+    return Cell.of(format_number, number)

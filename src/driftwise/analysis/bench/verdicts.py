@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -47,7 +48,7 @@ def run_scores(run: ScenarioRun, scenario: Scenario) -> dict[str, Any]:
 
 
 class Scores(NamedTuple):
-    """An agent over all scenarios, without copies; means, where nothing else is said.
+    """An agent over all scenarios without copies: means where nothing else is said, NaN where there is none.
 
     Ratio and ranks are over all of them, and the others are over those that the agent could play.
     """
@@ -58,15 +59,15 @@ class Scores(NamedTuple):
     rank: float
     rank_low: float
     rank_high: float
-    drop: float | None
-    resilience: float | None
-    recovery: float | None  # Kaplan and Meier's median
-    area: float | None
-    adaptability: float | None
-    lag: float | None  # median of the runs with one, which have to be more than half
-    found: float | None  # share of the changes that an alarm followed
-    delay: float | None  # median rounds to it, infinite where there was none
-    false_alarms: float | None  # in 1,000 rounds
+    drop: float
+    resilience: float
+    recovery: float  # Kaplan and Meier's median
+    area: float
+    adaptability: float
+    lag: float  # median of the runs with one, which have to be more than half
+    found: float  # share of the changes that an alarm followed
+    delay: float  # median rounds to it, infinite where there was none
+    false_alarms: float  # in 1,000 rounds
 
 
 class FamilyAlarms(NamedTuple):
@@ -76,8 +77,8 @@ class FamilyAlarms(NamedTuple):
     problem: str
     move: str
     changes: int  # of all runs; none where the model is constant
-    found: float | None
-    delay: float | None
+    found: float
+    delay: float
     false_alarms: float
 
 
@@ -92,21 +93,21 @@ class Verdict(NamedTuple):
     agent: str
     test: str
     measured: float
-    low: float | None  # ends of the interval
-    high: float | None
+    low: float  # ends of the interval, or NaN
+    high: float
     passed: bool
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A finished benchmark of the problems of one kind."""
+    """A finished benchmark of the problems of one kind; regrets are NaN where an agent could not play."""
 
     kind: str  # "bandits" or "mdps"
     suite: str
     agents: tuple[str, ...]
     scenarios: tuple[str, ...]
-    regret: Mapping[str, tuple[float | None, ...]]  # mean of the runs, by agent
-    ratio: Mapping[str, tuple[float | None, ...]]
+    regret: Mapping[str, tuple[float, ...]]  # mean of the runs, by agent
+    ratio: Mapping[str, tuple[float, ...]]
     best_fixed: tuple[str, ...]  # in each scenario
     scores: tuple[Scores, ...]
     profiles: Mapping[str, Mapping[str, float]]  # shares of scenarios within a factor of the best agent
@@ -126,7 +127,7 @@ Outcomes = Mapping[tuple[str, str], ScenarioOutcome]  # by agent and scenario
 def bench_of(
     kind: str, suite: str, agents: Sequence[str], scenarios: Sequence[str], outcomes: Outcomes
 ) -> Bench:
-    """Return the benchmark that these outcomes make; an agent that could not play has no number there."""
+    """Return the benchmark that these outcomes make."""
     known, own = POLICY_SETS[kind], distinct(scenarios)
     regret = np.array([[_mean(outcomes[agent, name].regret) for name in scenarios] for agent in agents])
     floored = np.maximum(regret, _FLOOR * SUITES[suite].rounds)
@@ -136,36 +137,22 @@ def bench_of(
     within = (worst / worst.min(axis=0))[:, own]
     last = np.where(np.isinf(worst), 1e300, worst)  # agents that could not play rank last
     ranks = rank_table(dict(zip(agents, last[:, own], strict=True))).overall
-    intervals = zip(ranks.estimate.tolist(), ranks.low.tolist(), ranks.high.tolist(), strict=True)
-    by_name = dict(zip(agents, worst, strict=True))
-    yardsticks = by_name[RANDOM_POLICY], fixed[0], fixed[-1]
+    ranks = np.stack([ranks.estimate, ranks.low, ranks.high], axis=-1).tolist()
+    yardsticks = worst[agents.index(RANDOM_POLICY)], fixed[0], fixed[-1]
+    scores, profiles, verdicts = [], {}, []
+    for place, agent in enumerate(agents):
+        played = [outcomes[agent, scenarios[number]] for number in own]
+        scores.append(_scores(agent, played, ratio[place, own], ranks[place]))
+        profiles[agent] = {f"{factor:g}": float(np.mean(within[place] <= factor)) for factor in FACTORS}
+        if known.judges(agent):
+            verdicts += _verdicts(agent, scenarios, worst[place], regret[place], yardsticks)
     pairs = itertools.product(agents, reversed(scenarios))  # so that the first error of an agent is kept
     errors = {agent: error for agent, name in pairs if (error := outcomes[agent, name].error)}
-    return Bench(
-        kind=kind,
-        suite=suite,
-        agents=tuple(agents),
-        scenarios=tuple(scenarios),
-        regret=_without_nan(agents, regret),
-        ratio=_without_nan(agents, ratio),
-        best_fixed=tuple([*known.fixed][place] for place in fixed.argmin(axis=0)),
-        scores=tuple(
-            _scores(agent, [outcomes[agent, scenarios[place]] for place in own], row[own], rank)
-            for agent, row, rank in zip(agents, ratio, intervals, strict=True)
-        ),
-        profiles={
-            agent: {f"{factor:g}": float(np.mean(row <= factor)) for factor in FACTORS}
-            for agent, row in zip(agents, within, strict=True)
-        },
-        verdicts=tuple(
-            verdict
-            for agent, exact in zip(agents, regret, strict=True)
-            if known.judges(agent)
-            for verdict in _verdicts(agent, scenarios, by_name[agent], exact, yardsticks)
-        ),
-        errors=errors,
-        alarms=tuple(_alarms_by_family(agents, [scenarios[place] for place in own], outcomes)),
-    )
+    best_fixed = tuple([*known.fixed][place] for place in fixed.argmin(axis=0))
+    rows = [dict(zip(agents, map(tuple, numbers.tolist()), strict=True)) for numbers in (regret, ratio)]
+    alarms = tuple(_alarms_by_family(agents, [scenarios[place] for place in own], outcomes))
+    names, judged = (tuple(agents), tuple(scenarios)), (tuple(scores), profiles, tuple(verdicts))
+    return Bench(kind, suite, *names, rows[0], rows[1], best_fixed, *judged, errors, alarms)
 
 
 def distinct(scenarios: Sequence[str]) -> list[int]:
@@ -193,7 +180,7 @@ def _verdicts(
     repeats = np.array([exact[here] == exact[twin] for here, twin in twins if here != twin])
     for test, passes in {"plays": np.isfinite(regret), "restarts": repeats}.items():
         if len(passes):
-            yield Verdict(agent, test, float(passes.mean()), None, None, passed=bool(passes.all()))
+            yield Verdict(agent, test, float(passes.mean()), np.nan, np.nan, passed=bool(passes.all()))
     still = np.array(["/none/" in name for name in scenarios])
     own = np.isin(np.arange(len(scenarios)), distinct(scenarios))
     random, shortest, longest = yardsticks
@@ -208,66 +195,52 @@ def _verdicts(
             measured, low, high = np.exp([mean, mean - half, mean + half]).tolist()
             yield Verdict(agent, test, measured, low, high, passed=high < 1)
         elif chosen.sum() > 1:
-            yield Verdict(agent, test, float("inf"), None, None, passed=False)
+            yield Verdict(agent, test, np.inf, np.nan, np.nan, passed=False)
 
 
 def _scores(
-    agent: str, outcomes: Sequence[ScenarioOutcome], ratio: np.ndarray, rank: tuple[float, float, float]
+    agent: str, outcomes: Sequence[ScenarioOutcome], ratio: np.ndarray, rank: Sequence[float]
 ) -> Scores:
     runs = [scores for outcome in outcomes for scores in outcome.scores]
     changes = [change for scores in runs for change in scores["changes"]]
     gliding = [scores["lag"] for scores in runs if scores["glides"]]
     lags = [lag for lag in gliding if lag is not None]
-    _, found, delay, false_alarms = _alarms(outcomes)
     recoveries = [Recovery(*own["recovery"]) for own in changes]
-    means = {name: float(np.mean([own[name] for own in changes])) if changes else None for name in _MEANS}
+    _, found, delay, false_alarms = _alarms(outcomes)
     return Scores(
         agent,
         _mean([scores["share"] for scores in runs]),
         float(np.median(np.where(np.isnan(ratio), np.inf, ratio))),
         *rank,
-        **means,
-        recovery=adaptation.median_recovery(recoveries) if changes else None,
-        lag=float(np.median(lags)) if 2 * len(lags) > len(gliding) else None,
+        **{name: _mean([own[name] for own in changes]) for name in _MEANS},
+        recovery=adaptation.median_recovery(recoveries) if changes else np.nan,
+        lag=float(np.median(lags)) if 2 * len(lags) > len(gliding) else np.nan,
         found=found,
         delay=delay,
         false_alarms=false_alarms,
     )
 
 
-def _alarms(outcomes: Sequence[ScenarioOutcome]) -> tuple[int, float | None, float | None, float | None]:
+def _alarms(outcomes: Sequence[ScenarioOutcome]) -> tuple[int, float, float, float]:
     """Return the changes, the share with an alarm, the median delay, and false alarms in 1,000 rounds."""
     alarms = [scores["alarms"] for outcome in outcomes for scores in outcome.scores if scores["alarms"]]
     delays = [delay for own in alarms for delay in (*own["delays"], *[np.inf] * own["misses"])]
-    return (
-        len(delays),
-        float(np.mean(np.isfinite(delays))) if delays else None,
-        float(np.median(delays)) if delays else None,
-        _mean([own["false_per_1000"] for own in alarms]) if alarms else None,
-    )
+    median = float(np.median(delays)) if delays else np.nan
+    return len(delays), _mean(np.isfinite(delays)), median, _mean([own["false_per_1000"] for own in alarms])
 
 
 def _alarms_by_family(
     agents: Sequence[str], scenarios: list[str], outcomes: Outcomes
 ) -> Iterator[FamilyAlarms]:
-    families: dict[tuple[str, str], list[str]] = {}
+    families = defaultdict[tuple[str, str], list[str]](list)
     for name in scenarios:
         problem, moved, *_ = name.split("/")
-        families.setdefault((problem, moved.partition("-")[0]), []).append(name)
-    for agent in agents:
-        for family, names in families.items():
-            changes, found, delay, false_alarms = _alarms([outcomes[agent, name] for name in names])
-            if false_alarms is not None:
-                yield FamilyAlarms(agent, *family, changes, found, delay, false_alarms)
+        families[problem, moved.partition("-")[0]].append(name)
+    for agent, (family, names) in itertools.product(agents, families.items()):
+        alarms = FamilyAlarms(agent, *family, *_alarms([outcomes[agent, name] for name in names]))
+        if not np.isnan(alarms.false_alarms):
+            yield alarms
 
 
 def _mean(numbers: Sequence[float] | np.ndarray) -> float:
-    return float(np.mean(numbers)) if len(numbers) else float("nan")
-
-
-def _without_nan(agents: Sequence[str], rows: np.ndarray) -> dict[str, tuple[float | None, ...]]:
-    """Return the rows of agents with None in the place of NaN."""
-    return {
-        agent: tuple(None if np.isnan(number) else number for number in row)
-        for agent, row in zip(agents, rows.tolist(), strict=True)
-    }
+    return float(np.mean(numbers)) if len(numbers) else np.nan

@@ -11,21 +11,20 @@ from driftwise.analysis.audit.subject import Subject
 from driftwise.parts import ExponentialWeights, SlidingWindow
 
 
-# `Λ⁻¹ ≼ I/λ`
-@lemma("Lemma 9", "always", trivial=lambda run: run.weights.sum() / run.subject.ridge)
+@lemma("Lemma 9", "always")
 def weighted_features(run: Snapshot) -> Sides:
     """Σ ω φᵀ Λ⁻¹ φ ≤ d."""
-    phi, dim = run.history.features, run.subject.spec.dim
-    return np.einsum("t,thd,hde,the->h", run.weights, phi, run.own_inverse, phi), dim
+    phi, trivial = run.history.features, run.weights.sum() / run.subject.ridge  # since Λ⁻¹ ≼ I/λ
+    summed = np.einsum("t,thd,hde,the->h", run.weights, phi, run.own_inverse, phi)
+    return summed, run.subject.spec.dim, trivial
 
 
 @lemma("Lemma 5", "always", "successors")
 def bounded_weights(run: Snapshot) -> Sides:
     """‖w‖ ≤ 2H √(d Σω / λ), which is 2H √(d (1−η^(t−1)) / (λ (1−η)))."""
     spec = run.subject.spec
-    norms = np.linalg.norm(run.plan.weights, axis=-1)
     limit = 2 * spec.horizon * np.sqrt(spec.dim * run.weights.sum() / run.subject.ridge)
-    return norms, limit
+    return np.linalg.norm(run.plan.weights, axis=-1), limit
 
 
 @lemma("Lemma 5", "always")
@@ -46,14 +45,7 @@ def determinant(run: Snapshot) -> Sides:
     return log_determinant(matrix, ridge), information_of_count(weights.sum(), dim, ridge)
 
 
-# `XΛ̃⁻¹Xᵀ ≼ I` for the rows `ωφ` of X, and the noise is within H
-@lemma(
-    "Lemmas 6 and 13",
-    "probable",
-    "optimism",
-    "successors",
-    trivial=lambda run: run.subject.spec.horizon * np.sqrt(run.t),
-)
+@lemma("Lemmas 6 and 13", "probable", "optimism", "successors")
 def transition_concentration(run: Snapshot) -> Sides:
     """‖Σ ω φ (V(s') − [P_τ V](s, a))‖ ≤ H √(2 log(2KHN/δ) + d log(1 + Σω²/(λd))) + 1 in the norm of Λ̃⁻¹.
 
@@ -70,7 +62,10 @@ def transition_concentration(run: Snapshot) -> Sides:
     covering = (spec.dim**2 + spec.dim) * np.log(3 * size / fineness)
     information = information_of_count(np.square(run.weights).sum(), spec.dim, ridge)
     limit = spec.horizon * np.sqrt(2 * (log_failures(run) + covering) + information) + 1
-    return deviation, limit
+    trivial = spec.horizon * np.sqrt(
+        run.t
+    )  # since XΛ̃⁻¹Xᵀ ≼ I for the rows ωφ of X, and the noise is within H
+    return deviation, limit, trivial
 
 
 @lemma("Lemma 7, proof", "promised", "optimism")
@@ -81,48 +76,36 @@ def concentration(run: Snapshot) -> Sides:
     return np.abs(run.estimate - backed @ run.features.T), run.bonus
 
 
-def _any_model(run: Snapshot) -> np.ndarray:
-    """`|φᵀw| + max r + max |V|`, whatever the model is."""
-    ahead = np.abs(run.values[1:]).max(-1, keepdims=True)
-    return np.abs(run.estimate) + run.subject.most_reward + ahead
-
-
-@lemma("Lemma 7", "promised", "optimism", trivial=_any_model)
+@lemma("Lemma 7", "promised", "optimism")
 def key_lemma(run: Snapshot) -> Sides:
     """|φᵀw − Q^π − P(V − V^π)| ≤ β ‖φ‖ + 2H (bias_r + bias_P).
 
     The left side is `|φᵀw − r − PV|` whatever π is, since `Q^π = r + PV^π`.
     """
-    return np.abs(run.estimate - run.backed_up(run.values)), run.bonus + run.bias[:, None]
+    ahead = np.abs(run.values[1:]).max(-1, keepdims=True)
+    trivial = np.abs(run.estimate) + run.subject.most_reward + ahead  # whatever the model is
+    return np.abs(run.estimate - run.backed_up(run.values)), run.bonus + run.bias[:, None], trivial
 
 
-@lemma(
-    "Lemmas 4 and 8",
-    "promised",
-    "optimism",
-    trivial=lambda run: run.steps_left[:, None] * run.subject.most_reward - run.estimate,
-)
+@lemma("Lemmas 4 and 8", "promised", "optimism")
 def optimism(run: Snapshot) -> Sides:
     """Q* − φᵀw ≤ β ‖φ‖ + 2H Σ_{h' ≥ h} (bias_r + bias_P)."""
     ahead = np.cumsum(run.bias[::-1])[::-1]
-    return run.backed_up(run.optimal_values) - run.estimate, run.bonus + ahead[:, None]
+    trivial = run.steps_left[:, None] * run.subject.most_reward - run.estimate
+    return run.backed_up(run.optimal_values) - run.estimate, run.bonus + ahead[:, None], trivial
 
 
-# the largest error if nothing of the estimate is true: `V(s) − min r − min V(s')`
-@lemma(
-    "Eq. (21), one step",
-    "promised",
-    "optimism",
-    trivial=lambda run: run.values[:-1] + run.subject.most_loss - run.values[1:].min(-1, keepdims=True),
-)
+@lemma("Eq. (21), one step", "promised", "optimism")
 def single_step_regret(run: Snapshot) -> Sides:
     """(V − V^π)(s) − [P(V − V^π)](s, a) ≤ 2β ‖φ‖ + 2H (bias_r + bias_P), over the actions of π."""
     gap = run.values - run.policy_values
     ahead = played(run, run.backed_up(gap, rewards=False))
-    return gap[:-1] - ahead, 2 * played(run, run.bonus) + run.bias[:, None]
+    # if nothing of the estimate is true: V(s) − min r − min V(s')
+    trivial = run.values[:-1] + run.subject.most_loss - run.values[1:].min(-1, keepdims=True)
+    return gap[:-1] - ahead, 2 * played(run, run.bonus) + run.bias[:, None], trivial
 
 
-@lemma("Eqs. (20) and (21)", "promised", "optimism", trivial=lambda run: run.subject.most_regret)
+@lemma("Eqs. (20) and (21)", "promised", "optimism")
 def episode_regret(run: Snapshot) -> Sides:
     """V* − V^π ≤ E_π Σ_h 2β ‖φ_h‖ + 4H Σ_h (bias_r + bias_P), at every first state."""
     explored = np.zeros_like(run.values)
@@ -130,7 +113,7 @@ def episode_regret(run: Snapshot) -> Sides:
         ahead = run.backed_up(explored, rewards=False)
         explored[h] = played(run, 2 * run.bonus + ahead)[h]
     regret = run.optimal_values[0] - run.policy_values[0]
-    return regret, explored[0] + 2 * run.bias.sum()
+    return regret, explored[0] + 2 * run.bias.sum(), run.subject.most_regret
 
 
 def self_normalised(run: Snapshot, noise: np.ndarray) -> np.ndarray:
@@ -158,42 +141,26 @@ def failures(run: Trace) -> Sides:
     return run.subject.total_failure, run.subject.delta
 
 
-@lemma(
-    "Eq. (23), term A",
-    "probable",
-    "optimism",
-    "successors",
-    trivial=lambda run: 2 * run.subject.num_episodes * run.subject.spec.horizon**2,
-)
+@lemma("Eq. (23), term A", "probable", "optimism", "successors")
 def surprises(run: Trace) -> Sides:
     """|Σ_{t,h} ξ| ≤ 4 √(H³ K log(4/δ))."""
-    return np.abs(run.surprises.sum()), _surprise_bound(run.subject)
+    trivial = 2 * run.subject.num_episodes * run.subject.spec.horizon**2
+    return np.abs(run.surprises.sum()), _surprise_bound(run.subject), trivial
 
 
-@lemma(
-    "Eq. (24), term B",
-    "always",
-    "optimism",
-    "potential",
-    trivial=lambda run: run.widths.size / np.sqrt(run.subject.ridge),
-)
+@lemma("Eq. (24), term B", "always", "optimism", "potential")
 def sum_of_widths(run: Trace) -> Sides:
     """Σ_{t,h} ‖φ‖ ≤ H √K √(2dK log(1/η) + 2d log(1 + Σω/(λd))); by blocks where weights are 0 or 1."""
-    return run.widths.sum(), _width_bound(run.subject)
+    return run.widths.sum(), _width_bound(run.subject), run.widths.size / np.sqrt(run.subject.ridge)
 
 
-@lemma(
-    "Theorem 1",
-    "promised",
-    "optimism",
-    "potential",
-    trivial=lambda run: run.subject.most_regret * run.subject.num_episodes,
-)
+@lemma("Theorem 1", "promised", "optimism", "potential")
 def theorem(run: Trace) -> Sides:
     """Regret(K) ≤ (A) + 2β (B) + 4H Σ_{t,h} (bias_r + bias_P), with (A) and (B) as bounded above."""
     explored = 2 * run.radius * _width_bound(run.subject)
     drifted = 4 * run.subject.spec.horizon * run.subject.all_biases.sum()
-    return run.regret.sum(), _surprise_bound(run.subject) + explored + drifted
+    trivial = run.subject.most_regret * run.subject.num_episodes
+    return run.regret.sum(), _surprise_bound(run.subject) + explored + drifted, trivial
 
 
 def _surprise_bound(subject: Subject) -> float:

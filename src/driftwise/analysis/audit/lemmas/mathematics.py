@@ -58,13 +58,13 @@ def sharp_transition_bias(run: Snapshot) -> Sides:
     return horizon * _transition_drift(run), horizon * biases[1][:, None]
 
 
-@_lemma("App. C.1", "always", "exact_rewards", trivial=lambda run: run.subject.theta_bound)
+@_lemma("App. C.1", "always", "exact_rewards")
 def reward_variance(run: Snapshot) -> Sides:
     """|r̂ − r̄| ≤ √λ S ‖φ‖ in the norm of Λ⁻¹ Λ̃ Λ⁻¹, with S = √d."""
-    widths = run.norms(run.inverse @ run.gram_sq @ run.inverse)
+    widths, bound = run.norms(run.inverse @ run.gram_sq @ run.inverse), run.subject.theta_bound
     learnt = (run.inverse @ run.weighted(run.history.rewards)[..., None])[..., 0]
     away = np.abs((learnt - run.average_model.theta) @ run.features.T)
-    return away, np.sqrt(run.subject.ridge) * run.subject.theta_bound * widths
+    return away, np.sqrt(run.subject.ridge) * bound * widths, bound
 
 
 @_lemma("Lemma 10", "probable", "noise")

@@ -19,8 +19,7 @@ def learnt_noise(run: Snapshot) -> Sides:
     part, sums = run.subject.agent.noise, run.moments.noise
     assert part is not None  # required by the condition
     own = np.append(part.variance(sums), part.degrees(sums).max())
-    variance = reference.noise_variance(part, run.weights, run.history.squares)
-    return own, np.append(variance, reference.noise_degrees(part, run.weights))
+    return own, np.append(*reference.noise_variance(part, run.weights, run.history.squares))
 
 
 @lemma("ours", "identity")
