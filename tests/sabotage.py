@@ -158,7 +158,7 @@ AGENTS = (
     Sabotage("β doubled", "radius", "d_lin_ucb", scaled(ConfidenceRadius, "at", 2.0)),
     Sabotage("β without √λS", "radius", "d_lin_ucb", around(ConfidenceRadius, "at", breaking.without_ridge)),
     Sabotage("β without d log(…)", "radius", "sw_lin_ucb", scaled(radii, "counted_information", 0.0)),
-    Sabotage("β with half of log det", "radius", "lin_ucb", scaled(radii, "_log_determinant", 0.5)),
+    Sabotage("β with half of log det", "radius", "lin_ucb", scaled(radii, "log_determinant", 0.5)),
     Sabotage("β with δ in the place of δ/K", "radius", "weight_ucb", ALL_DELTA),
     Sabotage("β with the drift of another epoch", "radius", informed, OLD_DRIFT),
     Sabotage("Σω in the place of Σω²", "count_recursion", "d_lin_ucb", NO_SQUARES),

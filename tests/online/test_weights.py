@@ -187,7 +187,7 @@ def test_a_mixture_weighs_its_memories_by_the_density_of_the_mean():
         lead(decider, together)
         state, errors = decider.state, decider.state.noise.errors
         np.testing.assert_allclose(np.exp(state.log_weights), expected.weights, rtol=1e-8)
-        np.testing.assert_allclose(agent.noise.variance_of(errors)[0], noise.variance, rtol=1e-8)
+        np.testing.assert_allclose(agent.noise.variance(errors)[0], noise.variance, rtol=1e-8)
         assert_sums(state.base, together, [memory.weights for memory in memories])
 
 

@@ -54,7 +54,7 @@ def scored(
     state, sums = agent.init(TABLE), noise.init(forgetting, np.zeros(1))
     for episode in episodes:
         forecast = agent.forecast(state, TABLE, PLAN, episode)
-        yield float(noise.score(sums, forecast)[0]), sums
+        yield float(noise.score(sums.errors, forecast)[0]), sums
         state, sums = (
             agent.update(state, TABLE, PLAN, episode),
             noise.update(forgetting, sums, forecast.squares),
@@ -86,7 +86,7 @@ def test_scores_equal_their_definition_under_exponential_weights(scale, least):
         episodes, scored(agent, learnt, ExponentialWeights(0.9), episodes), strict=True
     ):
         ((error, doubt),) = memory.forecast(episode, values)
-        np.testing.assert_allclose(learnt.variance(sums)[0], noise.variance, rtol=1e-10)
+        np.testing.assert_allclose(learnt.variance(sums.errors)[0], noise.variance, rtol=1e-10)
         np.testing.assert_allclose(score, noise.score(error, doubt), rtol=1e-9)
         noise.squares.append(error**2 / (1 + doubt))
         memory.learn(episode)
@@ -98,7 +98,8 @@ def test_a_relative_score_is_that_beyond_the_best_there_could_be():
     *_, (_, sums) = scored(agent, noise, NoForgetting(), rounds(9))
     forecast, best = Forecast(np.array([0.7, -3.0]), np.array([0.2, 0.0])), Forecast(np.zeros(1), np.zeros(1))
     np.testing.assert_allclose(
-        noise.relative_score(sums.errors, forecast), noise.score(sums, forecast) - noise.score(sums, best)
+        noise.relative_score(sums.errors, forecast),
+        noise.score(sums.errors, forecast) - noise.score(sums.errors, best),
     )
 
 

@@ -263,9 +263,9 @@ class Episode(NamedTuple):
 class Forgetting(ABC):
     """A recursion on the moments in which old samples come to count for less."""
 
-    @abstractmethod
     def init(self, moments: Moments, sample: Sample) -> Moments:
         """Prepare empty moments; `sample` shows the shapes and types that will come."""
+        return moments
 
     @abstractmethod
     def update(self, moments: Moments, sample: Sample) -> Moments:

@@ -260,11 +260,11 @@ def _mix(agent: MixtureOfMemories, forecast: Forecast, noise_scale: float | None
     for t in range(len(scores)):
         if noise_scale is None:
             row = Forecast(forecast.error[t], forecast.variance[t])
-            scores[t] = learnt.score(sums, row)
+            scores[t] = learnt.score(sums.errors, row)
             squares = np.exp(log_weights[t]) @ row.squares
             sums = learnt.update(agent.noise_forgetting, sums, np.array([squares]))
         log_weights[t + 1] = agent.sharing.update(log_weights[t], scores[t], t + 1)
     joint = log_weights[:-1] + scores
     largest = joint.max(axis=-1)
     mixture = largest + np.log(np.exp(joint - largest[:, None]).sum(axis=-1))
-    return _MixtureScores(scores, mixture, np.exp(log_weights[1:]), float(learnt.deviation(sums)[0]))
+    return _MixtureScores(scores, mixture, np.exp(log_weights[1:]), float(learnt.deviation(sums.errors)[0]))

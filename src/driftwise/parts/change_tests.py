@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
-from driftwise.base.arrays import namespace
+from driftwise.base.arrays import expand_like, namespace
 from driftwise.base.part import count, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Numeric, Spec
 from driftwise.parts.designs import covering_rows
@@ -37,10 +37,7 @@ class ChangeTest(ABC):
 
     @abstractmethod
     def init(self, spec: Spec, like: Array) -> Any:
-        """Return the initial state, in the array library and precision of `like`.
-
-        A state has a method `restart()` for after an alarm: no data, and the rest of δ.
-        """
+        """Return the initial state; its method `restart()` drops the data and keeps the rest of δ."""
 
     @abstractmethod
     def priority(self, state: Any, features: FeatureTable) -> Array:
@@ -73,9 +70,8 @@ class MeansTest(ChangeTest):
       \ge \log\frac{\pi^2\,m\,n^2}{3\delta_k}, \qquad \delta_k = \frac{6\delta}{\pi^2k^2d},$$
 
     with $m$ the number of splits (fewer than `window`) and $k$ the epoch: by a union bound, no false alarm is
-    ever raised with probability $1-\delta$. It requires a fixed set of arms. A play counts if the requested
-    arm was taken and was not the only one. `driftwise.theory.confidence.samples_until_found` gives the number
-    of plays needed to detect a change.
+    ever raised with probability $1-\delta$. The set of arms must be fixed. A play counts if the requested arm
+    was taken and was not the only one.
     """
 
     noise_scale: Numeric = number(above=0, default=0.5)
@@ -83,10 +79,10 @@ class MeansTest(ChangeTest):
     window: int = count(at_least=2, default=256)
 
     def init(self, spec: Spec, like: Array) -> MeansState:
-        xp = namespace(like)
-        none = xp.zeros(spec.dim, dtype=like.dtype)
-        sums, counts = xp.zeros((spec.dim, self.window), dtype=like.dtype), xp.zeros(spec.dim, dtype=xp.int64)
-        return MeansState(GlrState(sums, none, counts), xp.asarray(1, dtype=xp.int64))
+        xp, dim = namespace(like), spec.dim
+        sums, total = (xp.zeros(shape, dtype=like.dtype) for shape in ((dim, self.window), dim))
+        arms = GlrState(sums, total, xp.zeros(dim, dtype=xp.int64))
+        return MeansState(arms, xp.asarray(1, dtype=xp.int64))
 
     def priority(self, state: MeansState, features: FeatureTable) -> Array:
         xp, rows = namespace(features.values), features.values
@@ -107,12 +103,11 @@ class MeansTest(ChangeTest):
         )
         failure = math.log(math.pi**2 * dim / 6) + 2 * xp.log(epoch) - log_of(self.delta, state.arms.total)
         alarm = forced & xp.any(usable & (ratio >= means_threshold(plays, splits, failure, xp)))
-        here = (xp.arange(dim) == place) & forced
-        sums = xp.where(here[:, None], updated.sums, state.arms.sums)
-        total = xp.where(here, updated.total, state.arms.total)
-        arms = GlrState(sums, total, xp.where(here, updated.count, state.arms.count))
-        none = xp.zeros(0, dtype=bool)
-        return state._replace(arms=arms), TestOutcome(alarm, none, none)
+        here, none = (xp.arange(dim) == place) & forced, xp.zeros(0, dtype=bool)
+        arms = (
+            xp.where(expand_like(here, old), new, old) for new, old in zip(updated, state.arms, strict=True)
+        )
+        return state._replace(arms=GlrState(*arms)), TestOutcome(alarm, none, none)
 
 
 def log_of(value: Numeric, like: Array) -> Array:

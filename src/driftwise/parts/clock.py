@@ -25,15 +25,12 @@ class ClockWeights(WeightFunction):
     \tilde\Lambda \leftarrow \rho^2\tilde\Lambda + (\lambda' - \rho^2\lambda)I, \qquad
     b \leftarrow \rho b + (1-\rho)\lambda\theta_0.$$
 
-    `prior` chooses the ridge. `"zero"`: $\lambda' = \lambda$ and $\theta_0 = 0$, so that the estimate decays
-    to 0 without samples. `"hold"`: $\theta_0 = \Lambda^{-1}b$, so that the estimate stays. `"decay"`:
-    $\lambda' = \rho\lambda$ and $\theta_0 = 0$; the estimate stays and its width grows without bound. With
-    `"zero"` the order of samples does not matter: a sample earlier than the moments is added with its present
-    weight $\omega$, to $\tilde\Lambda$ with $\omega^2$.
+    Without samples the estimate decays to 0 for `prior="zero"` ($\lambda' = \lambda$, $\theta_0 = 0$). It
+    stays for `"hold"` ($\theta_0 = \Lambda^{-1}b$) and for `"decay"` ($\lambda' = \rho\lambda$, $\theta_0 =
+    0$), where its width grows without bound. A late sample is added with its present weight $\omega$.
 
-    `absorb` takes times. `update` is for rounds one second apart: with `reference="last"`, the moments at the
-    time of the last sample, it is `ExponentialWeights` of rate $2^{-1/h}$; `reference="now"` refers to one
-    second later.
+    `update` is for rounds one second apart: with `reference="last"`, the moments at the time of the last
+    sample, it is `ExponentialWeights` of rate $2^{-1/h}$; `reference="now"` is one second later.
     """
 
     half_life: Numeric = number(above=0)
@@ -59,8 +56,8 @@ class ClockWeights(WeightFunction):
     def absorb(self, moments: Moments, sample: Sample, time: Array) -> Moments:
         """Return the moments after a sample of any time; the first sample sets the clock."""
         last = last_time(moments, time)
-        updated = self._after(moments, sample, time - last)
-        return updated._replace(memory=namespace(moments.gram).maximum(last, time))
+        memory = namespace(moments.gram).maximum(last, time)
+        return self._after(moments, sample, time - last)._replace(memory=memory)
 
     def at(self, moments: Moments, time: Array) -> Moments:
         """Return the moments for a decision at the given time; earlier times change nothing."""
@@ -76,16 +73,17 @@ class ClockWeights(WeightFunction):
 
     def advance(self, moments: Moments, seconds: Array) -> Moments:
         """Return the moments after `seconds` more seconds."""
-        xp, kept, ridge = namespace(moments.gram), self.kept(seconds), moments.ridge
-        cross, gram_sq, identity = kept * moments.cross, moments.gram_sq, identity_like(moments.gram)
+        xp, kept, before = namespace(moments.gram), self.kept(seconds), moments.ridge
+        ridge, cross, gram_sq = before, kept * moments.cross, moments.gram_sq
+        identity = identity_like(moments.gram)
         if self.prior == "hold":
             cross = cross + (1 - kept) * ridge * (spd_inverse(moments.gram) @ moments.cross)
         if self.prior == "decay":
             ridge = xp.maximum(kept * ridge, xp.minimum(ridge, _MIN_RIDGE))
         if gram_sq is not None:
-            gram_sq = kept * kept * gram_sq + (ridge - kept * kept * moments.ridge) * identity
+            gram_sq = kept * kept * gram_sq + (ridge - kept * kept * before) * identity
         return moments._replace(
-            gram=kept * moments.gram + (ridge - kept * moments.ridge) * identity,
+            gram=kept * moments.gram + (ridge - kept * before) * identity,
             gram_sq=gram_sq,
             cross=cross,
             ridge=ridge,

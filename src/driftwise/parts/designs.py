@@ -32,44 +32,33 @@ def squared_widths(rows: Array, chances: Array) -> Array:
     return vecdot(rows @ moment_inverse(rows, chances), rows)
 
 
-def is_near(chances: Array, widths: Array) -> Array:
-    """Whether a design with these squared widths is as good as any, up to 1 %.
-
-    Their mean over the design is the rank of the arms, and no largest one is below that.
-    """
-    xp = namespace(widths)
-    return xp.max(widths) <= _NEAR * xp.sum(chances * widths)
-
-
 def g_optimal_design(rows: Array, start: Array) -> Array:
     r"""Chances $\pi$ of arms `[N, d]` that minimise $\max_a\|a\|^2_{Q(\pi)^{-1}}$ up to 1 %: `[N]`.
 
-    $Q(\pi) = \sum_a\pi(a)aa^\top$. The least is the rank of the arms (Kiefer & Wolfowitz 1960). From chances
-    `start`, 0 for arms that may not be played, $\pi(a) \leftarrow \pi(a)\,\|a\|^2_{Q(\pi)^{-1}}/d$, which
-    raises $\det Q$ in every step (Silvey, Titterington & Torsney 1978), and is near after some tens of them.
+    $Q(\pi) = \sum_a\pi(a)aa^\top$. The least is the rank of the arms, which is the mean of these squares over
+    any design (Kiefer & Wolfowitz 1960). From chances `start`, 0 for arms that may not be played, $\pi(a)
+    \leftarrow \pi(a)\,\|a\|^2_{Q(\pi)^{-1}}/d$ raises $\det Q$ (Silvey, Titterington & Torsney 1978).
     """
     xp = namespace(rows)
 
     def keep(carry: tuple) -> Array:
         chances, widths, step = carry
-        return ~is_near(chances, widths) & (step < _MAX_STEPS)
+        return ~(xp.max(widths) <= _NEAR * xp.sum(chances * widths)) & (step < _MAX_STEPS)
 
     def improve(carry: tuple) -> tuple:
         chances, widths, step = carry
-        better = chances * widths
-        better = better / xp.sum(better)
+        better = chances * widths / xp.sum(chances * widths)
         return better, squared_widths(rows, better), step + 1
 
-    first = start, squared_widths(rows, start), xp.asarray(0)
-    return while_loop(keep, improve, first)[0]
+    return while_loop(keep, improve, (start, squared_widths(rows, start), xp.asarray(0)))[0]
 
 
 def covering_rows(rows: Array, present: Array | None) -> Array:
     """Indices `[d]` of rows `[N, d]` such that every row is `Σ c_i a_i` of theirs with `|c_i| ≤ 2`.
 
-    Each is the longest of what those before it leave over; then a row comes in for another as long as that
-    more than doubles the volume. A change of the parameter that moves some row's mean by ε moves that of one
-    of them by `ε/(2d)`. Rows that span less are covered by fewer, the first of which is repeated.
+    Each is the longest of what those before it leave over; then rows are exchanged as long as that more than
+    doubles the volume. A change that moves some row's mean by ε moves that of one of them by `ε/(2d)`. Rows
+    that span less are covered by fewer, the first of which is repeated.
     """
     xp = namespace(rows)
     lengths = vecdot(rows, rows)

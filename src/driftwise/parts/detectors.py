@@ -20,7 +20,6 @@ class Detector(Protocol):
 
     def init(self, like: Array) -> Any:
         """Return the initial state, in the array library and precision of `like`."""
-        ...
 
     def detect(self, state: Any, observed: Array, chance: Array) -> tuple[Any, Array]:
         """Return the state after `observed` and whether there is an alarm; `chance` is uniform in [0, 1).
@@ -46,11 +45,10 @@ class Glr:
 
     $$\frac{s(n-s)}{2\sigma^2 n}\,(\hat\mu_{1:s} - \hat\mu_{s+1:n})^2 \ge c\,\log\frac{3 n\sqrt n}{\delta}.$$
 
-    Only splits among the last `window` observations are tested, which bounds cost and memory; all older
-    observations count in $\hat\mu_{1:s}$. $c$ is `threshold_scale`. Rewards in [0, 1] have $\sigma \le 1/2$.
-
-    Reference: Besson, Kaufmann, Maillard & Seznec, "Efficient Change-Point Detection for Tackling
-    Piecewise-Stationary Bandits", JMLR 2022, with the threshold of its experiments.
+    Only splits among the last `window` observations are tested; all older ones count in $\hat\mu_{1:s}$. $c$
+    is `threshold_scale`. Rewards in [0, 1] have $\sigma \le 1/2$. Besson, Kaufmann, Maillard & Seznec,
+    "Efficient Change-Point Detection for Tackling Piecewise-Stationary Bandits", JMLR 2022, with the
+    threshold of its experiments.
     """
 
     events = ("alarms", "restarts")
@@ -84,8 +82,7 @@ def split_ratios(state: GlrState, observed: Array, noise_scale: Numeric) -> tupl
     sums = xp.where(slots == count % window, total, state.sums)
     before = count - (count - slots) % window  # number of observations in each sum
     usable = (before > 0) & (before < count)
-    first = xp.astype(xp.where(usable, before, 1), dtype)
-    number = xp.astype(count, dtype)
+    first, number = xp.astype(xp.where(usable, before, 1), dtype), xp.astype(count, dtype)
     second = xp.where(usable, number - first, 1)
     gap = sums / first - (total - sums) / second
     return GlrState(sums, total, count), usable, first * second / (2 * noise_scale**2 * number) * gap**2
@@ -109,10 +106,8 @@ class Cusum:
     $$g^\pm \leftarrow \max\{0,\; g^\pm \pm (x - \hat\mu) - \epsilon\}, \qquad
       \text{alarm if } \max(g^+, g^-) \ge b,$$
 
-    with $\epsilon$ = `slack`, half the smallest shift worth an alarm, and $b$ = `threshold`.
-
-    Reference: Liu, Lee & Shroff, "A Change-Detection Based Framework for Piecewise-Stationary Multi-Armed
-    Bandit Problem", AAAI 2018.
+    with $\epsilon$ = `slack`, half the smallest shift worth an alarm, and $b$ = `threshold`. Liu, Lee &
+    Shroff, "A Change-Detection Based Framework for Piecewise-Stationary Multi-Armed Bandit Problem", 2018.
     """
 
     events = ("alarms", "restarts")
@@ -138,10 +133,7 @@ class Cusum:
 
 @part
 class RandomRestart:
-    """An alarm in every episode with the same `probability`, independent of the data.
-
-    The baseline for agents that restart: any gain over it comes from the timing of restarts.
-    """
+    """An alarm in every episode with the same `probability`: the baseline for the timing of restarts."""
 
     events = ("restarts",)
 

@@ -9,8 +9,7 @@ The EXP3 family is one update with four parameter choices:
 | `exp3_p`, `"bubeck"` | $1.05\sqrt{I\ln I/N}$ | $0.95\sqrt{\ln I/(IN)}$ | $\sqrt{\ln(I/\delta)/(IN)}$ | 0 |
 | `exp3_s` | $\sqrt{I(S\ln(IN)+e)/((e-1)N)}$ | $\gamma/I$ | 0 | $1/N$ |
 
-$I$ is `num_arms`, $N$ is `num_rounds`. The mixing is at most 3/5 in Auer's EXP3.P and at most 1
-elsewhere.
+$I$ is `num_arms`, $N$ is `num_rounds`. The mixing is at most 3/5 in Auer's EXP3.P, elsewhere at most 1.
 """
 
 from __future__ import annotations
@@ -34,9 +33,8 @@ class Exp3:
 
     $$w_i \leftarrow w_i\exp\Big(\eta\,\frac{x\,1\{i=a\} + \beta}{p_i}\Big) + \frac{e\alpha}{I}\,W.$$
 
-    The state is the logarithms of the weights, `[..., I]`, shifted so that the largest is 0; the shift
-    changes no probability. Gains are clipped to [0, 1]. With several arms `mixing` $\gamma$ must be positive,
-    so that no probability is 0.
+    The state is the logarithms of the weights, `[..., I]`, shifted so that the largest is 0. Gains are
+    clipped to [0, 1]. With several arms `mixing` $\gamma$ must be positive, so that no probability is 0.
     """
 
     num_arms: int = count()
@@ -50,7 +48,7 @@ class Exp3:
             require_numeric("mixing", self.mixing, above=0, at_most=1)
 
     def init(self, like: Array) -> Array:
-        """Equal weights, in the array library and the precision of `like`."""
+        """Return equal weights, in the array library and the precision of `like`."""
         return namespace(like).zeros(self.num_arms, dtype=like.dtype)
 
     def probabilities(self, log_weights: Array) -> Array:
@@ -69,8 +67,7 @@ class Exp3:
         gain = xp.clip(xp.asarray(gain, dtype=dtype), 0, 1)[..., None]
         if probabilities is None:
             probabilities = self.probabilities(log_weights)
-        estimate = (gain * drawn + self.bonus) / probabilities
-        updated = log_weights + self.step_size * estimate
+        updated = log_weights + self.step_size * ((gain * drawn + self.bonus) / probabilities)
         total = xp.sum(xp.exp(log_weights), axis=-1, keepdims=True)
         shared = xp.logaddexp(updated, _log(math.e * self.sharing / self.num_arms * total))
         return shared - xp.max(shared, axis=-1, keepdims=True)
@@ -93,7 +90,7 @@ def exp3_p(num_arms: int, *, num_rounds: int, delta: float = 0.05, form: Form = 
     `"auer"`: at most $4\sqrt{IN\ln(IN/\delta)} + 4\sqrt{(5/3)IN\ln I} + 8\ln(IN/\delta)$ (Auer et al. 2002,
     Figure 3 and Theorem 6.3). `"bubeck"`: at most $5.15\sqrt{IN\ln(I/\delta)}$ (Bubeck & Cesa-Bianchi 2012,
     Regret analysis of stochastic and nonstochastic multi-armed bandit problems, Theorem 3.2).
-    Deviations from the papers: none; the first weights of Auer's form are equal, and so are ours.
+    Deviations from the papers: none.
     """
     arms, rounds = _sizes(num_arms, num_rounds)
     delta = require_number("delta", delta, above=0, at_most=1)
@@ -145,21 +142,15 @@ class FixedShare:
         last = xp.astype(xp.arange(num) == num - 1, like.dtype)
         return (1 - self.favour) / num + self.favour * last
 
-    def prior_of_last(self, num: int) -> Array:
-        """Return `π` of the last of `num` experts."""
-        return (1 - self.favour) / num + self.favour
-
     def share_at(self, tick: Array) -> Array:
         """Return `α_t` after `tick` rounds."""
         return self.share + (self.share == 0) / (tick + 1.0)
 
     def update(self, log_weights: Array, scores: Array, tick: Array) -> Array:
         """Return the log-weights `[..., J]` after round `tick` with these scores."""
-        xp = namespace(log_weights)
-        raised = log_weights + scores
+        xp, raised, share = namespace(log_weights), log_weights + scores, self.share_at(tick)
         posterior = xp.exp(raised - raised.max(axis=-1, keepdims=True))
         posterior = posterior / posterior.sum(axis=-1, keepdims=True)
-        share = self.share_at(tick)
         return xp.log((1 - share) * posterior + share * self.prior(log_weights))
 
 

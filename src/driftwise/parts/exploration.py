@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Literal
 
@@ -16,6 +17,8 @@ from driftwise.base.types import Array, FeatureTable, Key, Moments, Numeric, Rad
 from driftwise.base.validation import ArgumentError
 from driftwise.parts.policies import greedy_policy, uniform_policy, winning_probabilities
 from driftwise.parts.regression import linear, matvec, quadratic
+
+Norm = Literal["sandwich", "single"]
 
 
 class Exploration(ABC):
@@ -38,10 +41,7 @@ class Exploration(ABC):
         return greedy_policy(q)
 
     def action_probabilities(self, q: Array, bonus: Array, key: Key) -> Array:
-        """Return action probabilities before the draw of `perturb`, from its key, index and bonus: `[A]`.
-
-        Without a formula for the expectation over draws, they are conditional on the draw. NumPy only.
-        """
+        """Return action probabilities before the draw of `perturb`; without a formula, given it: `[A]`."""
         return self.policy(q)
 
 
@@ -49,12 +49,11 @@ class Exploration(ABC):
 class Ucb(Exploration):
     """Optimism: a radius β times the width of the confidence ellipsoid in direction φ.
 
-    `norm="sandwich"` uses `√(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ)`, the estimator's standard deviation up to the ridge in Λ̃;
-    `norm="single"` uses `√(φᵀ Λ⁻¹ φ)`, never smaller, and needs one matrix less.
+    With `norm="sandwich"` it is `√(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ)`, with `"single"` `√(φᵀ Λ⁻¹ φ)`, which is never smaller.
     """
 
     radius: Numeric | Radius = number(at_least=0, or_part=Radius)
-    norm: Literal["sandwich", "single"] = choice("sandwich", "single", default="sandwich")
+    norm: Norm = choice("sandwich", "single", default="sandwich")
 
     @property
     def uses_gram_sq(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -68,8 +67,7 @@ class Ucb(Exploration):
 class CautiousUcb(Exploration):
     """Optimism where rewards may be corrupted: `β√(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ) + w√(φᵀ Λ⁻¹ φ)`.
 
-    The radius β covers noise. The effect of corruption is bounded in the norm of `Λ⁻¹` only, by the
-    widening w: see `driftwise.parts.least_squares.Caution`.
+    The radius β covers noise, the widening w corruption: see `driftwise.parts.least_squares.Caution`.
     """
 
     radius: Numeric | Radius = number(at_least=0, or_part=Radius)
@@ -84,14 +82,11 @@ class CautiousUcb(Exploration):
 
 @part
 class RandomisedUcb(Exploration):
-    """A randomly scaled radius: `Z β √(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ)` with one Z for all actions and states.
-
-    `Z = |N(0, 1)|` (`sign="folded"`: always optimistic) or `Z = N(0, 1)` (`sign="signed"`).
-    """
+    """A radius times one draw for all pairs, of `|N(0, 1)|` (`sign="folded"`: optimistic) or `N(0, 1)`."""
 
     radius: Numeric | Radius = number(at_least=0, or_part=Radius)
     sign: Literal["folded", "signed"] = choice("folded", "signed", default="folded")
-    norm: Literal["sandwich", "single"] = choice("sandwich", "single", default="sandwich")
+    norm: Norm = choice("sandwich", "single", default="sandwich")
 
     @property
     def uses_gram_sq(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -112,10 +107,7 @@ class RandomisedUcb(Exploration):
 
 @part
 class Thompson(Exploration):
-    """A parameter drawn around the estimate: `w + a Λ⁻¹ Λ̃^(1/2) z` with `z ~ N(0, I)`, one for each step.
-
-    The root is Cholesky's, `Λ̃ = LLᵀ`: the draw has the covariance `a² Λ⁻¹ Λ̃ Λ⁻¹`.
-    """
+    """A parameter drawn around the estimate: `w + a Λ⁻¹ Lz` with `Λ̃ = LLᵀ`, one `z ~ N(0, I)` a step."""
 
     scale: Numeric | Radius = number(at_least=0, or_part=Radius)
 
@@ -140,7 +132,7 @@ class TruncatedThompson(Exploration):
     uses_gram_sq = True
 
     def __post_init__(self) -> None:
-        if np.any(np.asarray(self.upper) < np.asarray(self.lower)):
+        if np.any(np.less(self.upper, self.lower)):
             raise ArgumentError("upper", f"be at least lower = {self.lower}", self.upper)
 
     def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
@@ -149,8 +141,7 @@ class TruncatedThompson(Exploration):
     def doubt(self, inverse: Array, moments: Moments, features: FeatureTable) -> Array:
         xp = namespace(inverse)
         lower, upper = (xp.asarray(bound, dtype=inverse.dtype) for bound in (self.lower, self.upper))
-        norms = width(inverse, moments, features, "single")
-        gap = upper - lower
+        norms, gap = width(inverse, moments, features, "single"), upper - lower
         share = (norms - lower) / xp.where(gap > 0, gap, xp.ones_like(gap))
         return xp.where(gap > 0, xp.clip(share, 0, 1), xp.astype(norms > lower, norms.dtype))
 
@@ -203,8 +194,7 @@ class Softmax(Unperturbed):
 class InverseGap(Unperturbed):
     """Inverse-gap weighting: `p(a) = 1/(N + γ(q_b − q_a))`, and the rest for the best action b.
 
-    With N available actions no probability is below `1/(N + γ·largest gap)`. γ = 0 is uniform, a large γ
-    greedy. Tied best actions share the rest equally.
+    γ = 0 is uniform, a large γ greedy. Of the N available actions, tied best ones share the rest equally.
     """
 
     gamma: Numeric = number(at_least=0)
@@ -231,11 +221,9 @@ class ExploringAgent(Agent):
         return True
 
     def policy(self, q: Array) -> Array:
-        """Return the policy for an index `[H, S, A]`."""
         return self.exploration.policy(q)
 
     def memory(self, state: Moments) -> Array:
-        """Return the number of episodes that count: Σω."""
         return state.weight
 
     def moments(self, state: Moments) -> Moments:
@@ -249,9 +237,7 @@ def radius_at(radius: Numeric | Radius, moments: Moments) -> Array:
     return xp.asarray(value, dtype=moments.gram.dtype)[..., None]
 
 
-def width(
-    inverse: Array, moments: Moments, features: FeatureTable, norm: Literal["sandwich", "single"]
-) -> Array:
+def width(inverse: Array, moments: Moments, features: FeatureTable, norm: Norm) -> Array:
     """Return the width of the confidence ellipsoid in the direction of each φ, `[H, N]`."""
     xp = namespace(inverse)
     if norm == "single" or moments.gram_sq is None:  # Λ̃ = Λ, so that Λ⁻¹Λ̃Λ⁻¹ = Λ⁻¹
@@ -267,10 +253,8 @@ def draw_perturbation(
     scale: Numeric | Radius, inverse: Array, moments: Moments, features: FeatureTable, key: Key
 ) -> Array:
     """Return `φᵀ a Λ⁻¹ Λ̃^(1/2) z` with one z for each step, `[H, N]`."""
-    xp = namespace(inverse)
-    size = radius_at(scale, moments)
-    gram = moments.gram if moments.gram_sq is None else moments.gram_sq
-    num_steps, dim = gram.shape[0], gram.shape[-1]
-    draw = xp.reshape(draw_normal(key, num_steps * dim, gram.dtype), (num_steps, dim))
+    size, gram = radius_at(scale, moments), moments.gram if moments.gram_sq is None else moments.gram_sq
+    shape = gram.shape[0], gram.shape[-1]
+    draw = namespace(gram).reshape(draw_normal(key, math.prod(shape), gram.dtype), shape)
     root = spd_root(order_after(gram, size[..., None]))
     return size * linear(features, matvec(inverse, matvec(root, draw)))

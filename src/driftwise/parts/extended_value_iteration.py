@@ -23,9 +23,8 @@ class Optimum(NamedTuple):
 def best_kernel(kernel: Array, radius: Array, values: Array) -> Array:
     r"""`argmax_p Σ p(s') v(s')` over distributions with `‖p − p̂‖₁ ≤ radius`: `[..., S]`.
 
-    Mass of half the radius moves from the worst states to the best one. States are ranked by comparing all
-    pairs, so that the mass below each state is a matrix product: for few states this compiles to faster code
-    than a sort and two gathers.
+    Mass of half the radius moves from the worst states to the best one. For few states comparing all pairs
+    compiles to faster code than a sort.
     """
     xp = namespace(kernel)
     states = xp.arange(kernel.shape[-1])
@@ -51,9 +50,8 @@ def extended_value_iteration(
     r"""$u_{i+1}(s) = \max_a \{r(s,a) + \max_p \sum_{s'} p(s')u_i(s')\}$, until all change alike.
 
     It stops when `max(u_{i+1} − u_i) − min(u_{i+1} − u_i) < tolerance`: then the policy that is greedy for
-    `q` has a gain within the tolerance of the best one, which lies between `low` and `high`. It stops after
-    `max_iterations` in any case; `low` and `high` still hold, and the policy is the optimal one for that many
-    steps. Without `active` it does not iterate: a batch takes as long as its slowest active element.
+    `q` has a gain within the tolerance of the best one. `low` and `high` also hold after `max_iterations`.
+    Without `active` it does not iterate: a batch takes as long as its slowest active element.
     """
     xp = namespace(kernel)
     zero = xp.zeros((), dtype=kernel.dtype)

@@ -1,9 +1,7 @@
 """Forgetting: a weight function ω(t, τ) ∈ [0, 1], and the recursion on the moments that implements it.
 
-`weights` is the definition; `update` must equal the weighted sum it defines, which the tests check. One
-forgetting is not a weight function: `DirectionalForgetting`, which multiplies the past by matrices. Moments
-also hold Σω, Σω² and the number of restarts. If all weights are 0 or 1, `gram_sq` equals `gram` and is left
-out, unless samples have shares w ≤ 1, which are squared in `gram_sq`.
+`weights` is the definition, and `update` equals the weighted sum that it defines. Only
+`DirectionalForgetting` is not a weight function: it multiplies the past by matrices.
 """
 
 from __future__ import annotations
@@ -20,15 +18,19 @@ from driftwise.base.validation import ArgumentError, require_count
 from driftwise.parts.regression import contributions, matvec, squared_share
 
 
+class UnitWeights(WeightFunction):
+    """Weights of 0 or 1: Λ̃ equals Λ and is left out, unless samples have shares, which it squares."""
+
+    def init(self, moments: Moments, sample: Sample) -> Moments:
+        return moments._replace(gram_sq=None) if sample.share is None else moments
+
+
 @part
-class NoForgetting(WeightFunction):
+class NoForgetting(UnitWeights):
     """No forgetting: `ω = 1`."""
 
     def weights(self, tick: int) -> np.ndarray:
         return np.ones(tick)
-
-    def init(self, moments: Moments, sample: Sample) -> Moments:
-        return _drop_equal_squares(moments, sample)
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
         sums = map_tree(add, moments[:3], _additions(moments, sample))
@@ -44,9 +46,6 @@ class ExponentialWeights(WeightFunction):
     def weights(self, tick: int) -> np.ndarray:
         return self.rate ** np.arange(tick - 1, -1, -1, dtype=float)
 
-    def init(self, moments: Moments, sample: Sample) -> Moments:
-        return moments
-
     def update(self, moments: Moments, sample: Sample) -> Moments:
         gram, cross = contributions(sample, moments.cross.shape[-1] - 1)
         gram_sq = moments.gram_sq
@@ -59,7 +58,7 @@ class ExponentialWeights(WeightFunction):
 
 
 @part
-class PeriodicRestart(WeightFunction):
+class PeriodicRestart(UnitWeights):
     """Restarts every `period` ticks: `ω = 1[τ in the epoch of t]`."""
 
     period: Numeric = number(at_least=1, integer=True)
@@ -67,15 +66,12 @@ class PeriodicRestart(WeightFunction):
     def weights(self, tick: int) -> np.ndarray:
         return (np.arange(tick) // self.period == tick // self.period).astype(float)
 
-    def init(self, moments: Moments, sample: Sample) -> Moments:
-        return _drop_equal_squares(moments, sample)
-
     def update(self, moments: Moments, sample: Sample) -> Moments:
         return _add_or_drop(moments, sample, (moments.tick + 1) % self.period == 0)
 
 
 @part
-class RestartAt(WeightFunction):
+class RestartAt(UnitWeights):
     """Restarts at given ticks: `ω = 1[τ ≥ the last restart up to t]`."""
 
     changes: tuple[int, ...] = ()
@@ -83,20 +79,15 @@ class RestartAt(WeightFunction):
     def __post_init__(self) -> None:
         if not isinstance(self.changes, (tuple, list)):
             raise ArgumentError("changes", "be a list of ticks", self.changes)
-        changes = tuple(require_count("changes", tick) for tick in self.changes)
-        object.__setattr__(self, "changes", changes)
+        object.__setattr__(self, "changes", tuple(require_count("changes", tick) for tick in self.changes))
 
     def weights(self, tick: int) -> np.ndarray:
         last = max((change for change in self.changes if change <= tick), default=0)
         return (np.arange(tick) >= last).astype(float)
 
-    def init(self, moments: Moments, sample: Sample) -> Moments:
-        return _drop_equal_squares(moments, sample)
-
     def update(self, moments: Moments, sample: Sample) -> Moments:
         xp = namespace(moments.gram)
-        restart = xp.any(moments.tick + 1 == xp.asarray((*self.changes, -1)))
-        return _add_or_drop(moments, sample, restart)
+        return _add_or_drop(moments, sample, xp.any(moments.tick + 1 == xp.asarray((*self.changes, -1))))
 
 
 class WindowMemory(NamedTuple):
@@ -109,15 +100,13 @@ class WindowMemory(NamedTuple):
 
 
 @part
-class SlidingWindow(WeightFunction):
+class SlidingWindow(UnitWeights):
     """Sliding window of the last `length` samples: `ω = 1[τ ≥ t − length]`.
 
-    The newest sample is added and the oldest subtracted. Every `length` ticks the window is exactly the
-    samples since the last renewal, and their sum (of additions only) replaces the running sum, so that
-    rounding errors do not accumulate.
-
-    `capacity` is the size of the ring buffer: at least the largest `length` of a grid, rounded up to a power
-    of two, so that similar lengths share a compiled program. Memory grows with it.
+    The newest sample is added and the oldest subtracted. Every `length` ticks the sum of the samples since
+    the last renewal replaces the running sum, so that rounding errors do not accumulate. `capacity` is the
+    size of the ring buffer, at least the largest `length` of a grid, rounded up to a power of two, so that
+    similar lengths share a compiled program.
     """
 
     length: Numeric = number(at_least=1, integer=True)
@@ -138,7 +127,7 @@ class SlidingWindow(WeightFunction):
     def init(self, moments: Moments, sample: Sample) -> Moments:
         xp = namespace(moments.gram)
         empty = map_tree(lambda new: xp.zeros((self.num_slots, *new.shape), dtype=new.dtype), sample.origin)
-        moments = _drop_equal_squares(moments, sample)
+        moments = super().init(moments, sample)
         return moments._replace(memory=WindowMemory(empty, *map_tree(xp.zeros_like, moments[:3])))
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
@@ -155,11 +144,10 @@ class SlidingWindow(WeightFunction):
 
         renew = (moments.tick + 1) % self.length == 0
         recent = map_tree(add, memory[1:], new)
-
-        def renewed(now: Array, new: Array, old: Array, empty: Array, recent: Array) -> Array:
-            return xp.where(renew, empty + recent, now + new - old)
-
-        sums = map_tree(renewed, moments[:3], new, old, _empty(moments), recent)
+        fresh = map_tree(add, _empty(moments), recent)
+        sums = map_tree(
+            lambda now, new, old, fresh: xp.where(renew, fresh, now + new - old), moments[:3], new, old, fresh
+        )
         recent = map_tree(lambda sums: xp.where(renew, xp.zeros_like(sums), sums), recent)
         weights = (now + sample.number - leaving.number for now in (moments.weight, moments.weight_sq))
         return next_moments(moments, sums, *weights)._replace(memory=WindowMemory(samples, *recent))
@@ -175,26 +163,20 @@ class DirectionalForgetting(Forgetting):
     \Lambda \leftarrow M\Lambda + \phi\phi^\top, \qquad b \leftarrow Mb + \phi y^\top, \qquad
     \tilde\Lambda \leftarrow M\tilde\Lambda M^\top + \phi\phi^\top,$$
 
-    from $\Lambda = \tilde\Lambda = \lambda I$. Directions that are not observed again are never forgotten;
-    with one-hot features each arm forgets by its own count. Samples of a squared length below $\epsilon$ =
-    `threshold` are skipped, so that $\min\{\lambda, \epsilon/(1-\eta)\} \le \Lambda \le \max\{\lambda,
-    1/(1-\eta)\}$ for features of length at most one, without adding a ridge again.
+    from $\Lambda = \tilde\Lambda = \lambda I$. Directions that are not observed again are never forgotten.
+    Samples of a squared length below $\epsilon$ = `threshold` are skipped, so that $\min\{\lambda,
+    \epsilon/(1-\eta)\} \le \Lambda \le \max\{\lambda, 1/(1-\eta)\}$ for features of length at most one.
 
     With $\rho$ = `fading` below 1, all directions are forgotten, too. At every tick, before the sample,
 
     $$\Lambda \leftarrow \rho\Lambda + (1-\rho)\lambda I, \qquad b \leftarrow \rho b, \qquad
     \tilde\Lambda \leftarrow \rho\tilde\Lambda + (1-\rho)\lambda I.$$
 
-    A direction that is not played returns to the ridge. The bounds on $\Lambda$ still hold, since $\lambda$
-    lies between them. With $\eta = 1$ this is exponential weights of rate $\rho$, in $\Lambda$ and $b$. The
-    noise part of $\tilde\Lambda$ would decay by $\rho^2$, its ridge must not decay below $\lambda$: decaying
-    by $\rho$ covers both and keeps $\tilde\Lambda \preceq \Lambda$.
-
-    It is not a weight function. $b - \Lambda\theta \leftarrow M(b - \Lambda\theta) + \phi\varepsilon$ for
-    noise $\varepsilon$, so that $\tilde\Lambda \preceq \Lambda$ is the covariance of that error in units
-    of the noise variance, and $\Lambda^{-1}\tilde\Lambda\Lambda^{-1}$ that of the estimate. In place of
-    $\sum\omega$ stands $\max\{0, \operatorname{tr}\Lambda - d\lambda\}$, the number of samples of length one
-    with the same trace, in the step where it is largest.
+    With $\eta = 1$ this is exponential weights of rate $\rho$, in $\Lambda$ and $b$. The noise part of
+    $\tilde\Lambda$ would decay by $\rho^2$, its ridge must not decay below $\lambda$: decaying by $\rho$
+    covers both. $\tilde\Lambda \preceq \Lambda$ is the covariance of $b - \Lambda\theta$ in units of the
+    noise variance. In place of $\sum\omega$ stands $\max\{0, \operatorname{tr}\Lambda - d\lambda\}$, in the
+    step where it is largest.
 
     Reference: Lai & Bernstein, "SIFt-RLS: Subspace of Information Forgetting Recursive Least Squares", 2024.
     The matrix $\tilde\Lambda$ and its decay are ours.
@@ -203,9 +185,6 @@ class DirectionalForgetting(Forgetting):
     rate: Numeric = number(above=0, at_most=1)
     threshold: Numeric = number(above=0, default=1e-6)
     fading: Numeric = number(above=0, at_most=1, default=1.0)
-
-    def init(self, moments: Moments, sample: Sample) -> Moments:
-        return moments
 
     def update(self, moments: Moments, sample: Sample) -> Moments:
         xp, phi, ridge = namespace(moments.gram), sample.features, moments.ridge
@@ -246,12 +225,8 @@ def _num_effective(gram: Array, ridge: Array) -> Array:
 
 def _add_or_drop(moments: Moments, sample: Sample, restart: Array) -> Moments:
     """Absorb a sample, or drop it together with all samples before it."""
-    xp = namespace(moments.gram)
-
-    def added(now: Array, new: Array, empty: Array) -> Array:
-        return xp.where(restart, empty, now + new)
-
-    sums = map_tree(added, moments[:3], _additions(moments, sample), _empty(moments))
+    xp, whole = namespace(moments.gram), map_tree(add, moments[:3], _additions(moments, sample))
+    sums = map_tree(lambda whole, empty: xp.where(restart, empty, whole), whole, _empty(moments))
     weights = (xp.where(restart, 0.0, now + sample.number) for now in (moments.weight, moments.weight_sq))
     return next_moments(moments, sums, *weights)._replace(epoch=moments.epoch + restart)
 
@@ -260,16 +235,10 @@ def next_moments(
     moments: Moments, sums: tuple[Array, Array | None, Array], weight: Array, weight_sq: Array
 ) -> Moments:
     """Return the moments of the next tick, with these Λ, Λ̃ and b, and these sums of weights."""
-    gram, gram_sq, cross = sums
-    tick = moments.tick + 1
+    tick, (gram, gram_sq, cross) = moments.tick + 1, sums
     return moments._replace(
         gram=gram, gram_sq=gram_sq, cross=cross, tick=tick, weight=weight, weight_sq=weight_sq
     )
-
-
-def _drop_equal_squares(moments: Moments, sample: Sample) -> Moments:
-    """Return the moments, without Λ̃ if it would equal Λ: if samples have no shares."""
-    return moments._replace(gram_sq=None) if sample.share is None else moments
 
 
 def _additions(moments: Moments, sample: Sample) -> tuple[Array, Array | None, Array]:

@@ -23,10 +23,9 @@ class KnownModel(NamedTuple):
     @classmethod
     def of(cls, features: FeatureTable) -> KnownModel:
         """Return the model for an agent that needs the measures and the initial distribution."""
-        phi = features.values
+        phi, measures = features.values, features.get(AnchorMeasures).array[0]
         products = (phi[:, :, None] * phi[:, None, :]).reshape(len(phi), -1)
-        measures, initial = features.get(AnchorMeasures).array[0], features.get(InitialDistribution).array
-        return cls(phi, products, measures, initial)
+        return cls(phi, products, measures, features.get(InitialDistribution).array)
 
     def occupancy(self, policy: Array) -> Array:
         """Return `u_h(s,a)`, the visit probabilities of a policy `[H, S, A]`: `[H, S, A]`."""
@@ -54,7 +53,6 @@ class InverseCovariance(Protocol):
 
     def inverse(self, model: KnownModel, policy: Array, exploration: Array, key: Key) -> Array:
         """Return `[H, d, d]`; with probability `exploration` a whole episode is played uniformly."""
-        ...
 
 
 @part
@@ -71,10 +69,7 @@ class ExactInverse:
 
 @part
 class GeometricResampling:
-    """`β Σ_{i=0}^M Π_{j≤i} (I − β φ_jφ_jᵀ)` with β = ½, from M simulated episodes, without an inversion.
-
-    Its expectation is `(I − (I − βΣ)^{M+1}) Σ⁻¹`.
-    """
+    """`½ Σ_{i=0}^M Π_{j≤i} (I − ½φ_jφ_jᵀ)` from M simulated episodes, of mean `(I − (I − ½Σ)^{M+1}) Σ⁻¹`."""
 
     num_samples: int = count(default=100)
 

@@ -1,16 +1,14 @@
-"""Weighted least-squares value iteration: the agent behind most recipes.
-
-An algorithm is a choice of forgetting and exploration; the backward induction is written once, here.
-"""
+"""Weighted least-squares value iteration: the agent behind most recipes."""
 
 from __future__ import annotations
 
+import itertools
 from typing import Literal
 
 import numpy as np
 
 from driftwise.base.agent import Forecaster
-from driftwise.base.arrays import namespace, order_after, scan, spd_inverse, spd_products
+from driftwise.base.arrays import map_tree, namespace, order_after, scan, spd_inverse, spd_products
 from driftwise.base.knowledge import MeanRewards, SharedSteps, SuccessorProjection
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.types import (
@@ -34,17 +32,13 @@ from driftwise.parts.regression import empty_moments, episode_sample, linear, ma
 
 @part
 class Caution:
-    r"""Sample weights $w = \min\{1, \alpha/\|\phi\|_{\Lambda^{-1}}\}$, with $\Lambda$ before the sample.
+    r"""Sample weights $w = \min\{1, \alpha/\|\phi\|_{\Lambda^{-1}}\}$, with the $\Lambda$ before a batch.
 
     Corruptions $c_\tau$ of the rewards then change the estimate by at most
     $\|\sum_\tau w_\tau\phi_\tau c_\tau\|_{\Lambda^{-1}} \le \alpha\sum_\tau|c_\tau|$ (He, Zhou, Zhang & Gu
-    2022). With exponential weights of rate $\eta$ they are forgotten at half the rate,
-
-    $$\Bigl\|\sum_\tau \eta^{t-1-\tau} w_\tau\phi_\tau c_\tau\Bigr\|_{\Lambda_t^{-1}}
-      \le \alpha\,\eta^{-1/2} \sum_\tau \eta^{(t-1-\tau)/2}\,|c_\tau|,$$
-
-    since $\Lambda_t \succeq \eta^{t-\tau}\Lambda_\tau$. If $\alpha$ is above all norms, every sample has
-    weight 1. Rewards of one batch all use the $\Lambda$ before the batch.
+    2022). With exponential weights of rate $\eta$ they are forgotten at half the rate: the bound is
+    $\alpha\,\eta^{-1/2} \sum_\tau \eta^{(t-1-\tau)/2}\,|c_\tau|$, since $\Lambda_t \succeq
+    \eta^{t-\tau}\Lambda_\tau$.
     """
 
     alpha: Numeric = number(above=0)
@@ -66,12 +60,11 @@ class LeastSquares(ExploringAgent, Forecaster):
     `clip="paper"` is `min(·, H)` (Algorithm 1, line 8); `"tight"` is `[0, H−h+1]`, the range that values of
     step h can have, which keeps optimism; `"range"` is `[0, H]`; `"none"` does not clip.
 
-    `rewards="known"` takes the episode's rewards as known and learns transitions only.
-    `successors="features"` knows features ψ of successors that span their measures: `V_{h+1}` is replaced
-    by its projection onto them. `steps="shared"` pools the data of all steps, for models that do not depend
-    on h. `noise` learns the noise scale, and exploration is measured in units of it. `caution` down-weights
-    samples in uncertain directions (with the squared weight in `Λ̃`). The effect of corruption is bounded in
-    the norm of `Λ⁻¹` only, so that exploration must then use single norms or be `CautiousUcb`.
+    `rewards="known"` learns transitions only. `successors="features"` knows features ψ of successors that
+    span their measures, and projects `V_{h+1}` onto them. `steps="shared"` pools the data of all steps, for
+    models that do not depend on h. `noise` learns the noise scale, the unit of exploration. `caution`
+    down-weights samples in uncertain directions (with the squared weight in `Λ̃`); exploration must then use
+    single norms or be `CautiousUcb`.
     """
 
     spec: Spec = member(Spec)
@@ -88,22 +81,18 @@ class LeastSquares(ExploringAgent, Forecaster):
     caution: Caution | None = member(Caution, default=None)
 
     def __post_init__(self) -> None:
-        exploration = self.exploration
-        if self.caution is not None and exploration.uses_gram_sq and not exploration.covers_corruption:
+        covered = self.exploration.covers_corruption or not self.exploration.uses_gram_sq
+        if self.caution is not None and not covered:
             expected = "be CautiousUcb, or have norm='single', when caution is given"
-            raise ArgumentError("exploration", expected, exploration)
+            raise ArgumentError("exploration", expected, self.exploration)
         if self.steps == "shared" and not isinstance(self.forgetting, WeightFunction):
             expected = "be a weight function, which leaves the ridge unchanged, when steps='shared'"
             raise ArgumentError("forgetting", expected, self.forgetting)
 
     @property
     def needs(self) -> tuple[type, ...]:
-        needed = {
-            MeanRewards: self.rewards == "known",
-            SuccessorProjection: self.successors == "features",
-            SharedSteps: self.steps == "shared",
-        }
-        return tuple(kind for kind, is_needed in needed.items() if is_needed)
+        is_needed = self.rewards == "known", self.successors == "features", self.steps == "shared"
+        return tuple(itertools.compress((MeanRewards, SuccessorProjection, SharedSteps), is_needed))
 
     def init(self, features: FeatureTable) -> Moments:
         xp, dtype = namespace(features.values), features.values.dtype
@@ -114,9 +103,8 @@ class LeastSquares(ExploringAgent, Forecaster):
         sample = episode_sample(self.spec, features, example, steps[:1], share)
         num_successors = self.spec.num_states if horizon > 1 else 0  # values after the last step are 0
         moments = empty_moments(sample, num_successors, self.ridge, gram_sq=self.exploration.uses_gram_sq)
-        moments = self.forgetting.init(moments, sample)
         noise = None if self.noise is None else self.noise.init(self.forgetting, steps)
-        return moments._replace(noise=noise)
+        return self.forgetting.init(moments, sample)._replace(noise=noise)
 
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
         moments = self._moments(state)
@@ -125,7 +113,7 @@ class LeastSquares(ExploringAgent, Forecaster):
         moments = Moments(order_after(moments.gram, inverse), gram_sq, *moments[2:])
         bonus = self.exploration.perturb(inverse, moments, features, key)
         if self.noise is not None:
-            bonus = bonus * self.noise.deviation(state.noise)[:, None]
+            bonus = bonus * self.noise.deviation(state.noise.errors)[:, None]
         doubt = self.exploration.doubt(inverse, moments, features)
         return self._backward_induction(inverse, moments.cross, bonus, doubt, features)
 
@@ -142,10 +130,9 @@ class LeastSquares(ExploringAgent, Forecaster):
     def _absorb(
         self, state: Moments, features: FeatureTable, episode: Episode, forecast: Forecast | None
     ) -> Moments:
-        """Return the state after an episode; the noise scale is learnt from its forecast."""
-        rewards, counts, share = episode.rewards, episode.counts, None
+        counts, share = episode.counts, None
         if counts is None:
-            counts = namespace(rewards).ones_like(rewards[:1])  # for all steps: less to keep
+            counts = namespace(episode.rewards).ones_like(episode.rewards[:1])  # for all steps: less to keep
         if self.caution is not None:
             share = self.caution.shares(self._moments(state).gram, episode.features)
         sample = episode_sample(self.spec, features, episode, counts, share)
@@ -229,15 +216,9 @@ def mix_with_ceiling(
 
 def pool_steps(moments: Moments) -> Moments:
     """Sum the moments over all steps, with one ridge; the leading axis has length one."""
-    gram, gram_sq, cross, ridge = moments[:4]
-    xp = namespace(gram)
-    extra = (gram.shape[0] - 1) * ridge * xp.eye(gram.shape[-1], dtype=gram.dtype)
-
-    def sum_steps(array: Array) -> Array:
-        return xp.sum(array, axis=0, keepdims=True)
-
+    xp, gram = namespace(moments.gram), moments.gram
+    extra = (gram.shape[0] - 1) * moments.ridge * xp.eye(gram.shape[-1], dtype=gram.dtype)
+    gram, gram_sq, cross = map_tree(lambda sums: xp.sum(sums, axis=0, keepdims=True), moments[:3])
     return moments._replace(
-        gram=sum_steps(gram) - extra,
-        gram_sq=None if gram_sq is None else sum_steps(gram_sq) - extra,
-        cross=sum_steps(cross),
+        gram=gram - extra, gram_sq=None if gram_sq is None else gram_sq - extra, cross=cross
     )

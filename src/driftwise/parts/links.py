@@ -1,7 +1,4 @@
-r"""Link functions: the mean of a reward as a function of $z = x^\top\theta$.
-
-Rewards have a canonical exponential family: mean $\mu(z)$ and variance $g\,\mu'(z)$, with $\mu$ increasing.
-"""
+r"""Link functions: the mean $\mu(z)$ of rewards of variance $g\,\mu'(z)$, with $z = x^\top\theta$."""
 
 from __future__ import annotations
 
@@ -52,8 +49,7 @@ class Identity(Link):
         return namespace(z).ones_like(z)
 
     def slopes(self, norm_bound: Numeric) -> tuple[np.ndarray, np.ndarray]:
-        ones = np.ones_like(np.asarray(norm_bound, dtype=float))
-        return ones, ones
+        return np.ones(np.shape(norm_bound)), np.ones(np.shape(norm_bound))
 
 
 @part

@@ -41,12 +41,10 @@ class MirrorDescent(ExploringAgent, Forecaster):
       H^+ = A + \tfrac{\mu'(x^\top\theta^+)}g xx^\top,$$
 
     where $\Pi$ projects onto the ball of radius $S$ in the norm of $\tilde A$. The moments have $H$ as `gram`
-    and $H\theta$ as `cross`, so that forgetting is the recursion of any ridge regression; their `memory` is
-    $D \leftarrow \eta D + \log(\det H^+/\det A)$. The policy acts on $x^\top\theta$ and the perturbation;
-    index and bonus are in units of rewards, behind the link.
+    and $H\theta$ as `cross`; their `memory` is $D \leftarrow \eta D + \log(\det H^+/\det A)$. The policy acts
+    on $x^\top\theta$ and the perturbation; index and bonus are in units of rewards, behind the link.
 
-    `step_size` is $\zeta$, `dispersion` $g$, `norm_bound` $S$. The mean of $n$ rewards that came at once has
-    the dispersion $g/n$: one step on all their losses.
+    `step_size` is $\zeta$, `dispersion` $g$, or $g/n$ for a mean of $n$ rewards, `norm_bound` $S$.
     """
 
     spec: Spec = member(Spec)
@@ -89,13 +87,10 @@ class MirrorDescent(ExploringAgent, Forecaster):
         if episode.counts is not None:
             dispersion, empty = dispersion / episode.counts, empty._replace(count=episode.counts)
         decayed = self.forgetting.update(state, empty)  # A and ηHθ
-        numbers = self.step_size, self.norm_bound, dispersion
-        gram, theta, gain = mirror_step(self.link, decayed.gram, decayed.cross, x, reward, *numbers)
-        return decayed._replace(
-            gram=gram,
-            cross=matvec(gram, theta)[..., None],
-            memory=self.rate * state.memory + namespace(x).log1p(gain),
-        )
+        settings = self.step_size, self.norm_bound, dispersion
+        gram, theta, gain = mirror_step(self.link, decayed.gram, decayed.cross, x, reward, settings)
+        memory = self.rate * state.memory + namespace(x).log1p(gain)
+        return decayed._replace(gram=gram, cross=matvec(gram, theta)[..., None], memory=memory)
 
     def forecast(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
         xp, x = namespace(episode.features), episode.features
@@ -108,17 +103,10 @@ class MirrorDescent(ExploringAgent, Forecaster):
 
 
 def mirror_step(
-    link: Link,
-    gram: Array,
-    cross: Array,
-    x: Array,
-    reward: Array,
-    step_size: Numeric,
-    norm_bound: Numeric,
-    dispersion: Numeric,
+    link: Link, gram: Array, cross: Array, x: Array, reward: Array, settings: tuple[Numeric, Numeric, Numeric]
 ) -> tuple[Array, Array, Array]:
-    r"""$H^+$, $\theta^+$ and $\det H^+/\det A - 1$ after a reward, from $A$ and $Ac$, over leading axes."""
-    xp, inverse = namespace(x), spd_inverse(gram)
+    r"""$H^+$, $\theta^+$ and $\det H^+/\det A - 1$ after a reward, from $A$, $Ac$ and $(\zeta, S, g)$."""
+    xp, inverse, (step_size, norm_bound, dispersion) = namespace(x), spd_inverse(gram), settings
     centre = matvec(inverse, cross[..., 0])  # c
     along = matvec(inverse, x)  # A⁻¹x
     z, width = xp.sum(x * centre, axis=-1), xp.sum(x * along, axis=-1)
@@ -144,9 +132,8 @@ def least_ridge(link: Link, dim: int, norm_bound: Numeric) -> np.ndarray:
 def project_to_ball(metric: Array, point: Array, bound: Numeric) -> Array:
     """Return the `v` with `‖v‖ ≤ bound` nearest to points `[..., d]` in the norm of metrics `[..., d, d]`.
 
-    Points of the ball stay. For others `v = Q(e q/(e + ρ))` with `M = Q diag(e) Qᵀ`, `q = Qᵀu` and the
-    multiplier `ρ > 0` at which `‖v‖ = bound`. Since `1/‖v‖` is concave in ρ, Newton's steps from 0 never go
-    too far.
+    For points outside of the ball it is `v = Q(e q/(e + ρ))` with `M = Q diag(e) Qᵀ`, `q = Qᵀu` and the
+    multiplier `ρ > 0` at which `‖v‖ = bound`. Since `1/‖v‖` is concave in ρ, Newton's steps never go too far.
     """
     xp = namespace(point)
     outside = xp.sum(point**2, axis=-1, keepdims=True) > bound**2
@@ -164,8 +151,7 @@ def project_to_ball(metric: Array, point: Array, bound: Numeric) -> Array:
             return multiplier + change, change, steps + 1
 
         def unfinished(carry: tuple[Array, Array, Array]) -> Array:
-            multiplier, change, steps = carry
-            return xp.any(change > _PRECISION * multiplier) & (steps < _MAX_STEPS)
+            return xp.any(carry[1] > _PRECISION * carry[0]) & (carry[2] < _MAX_STEPS)
 
         start = 0 * point[..., :1]
         multiplier, _, _ = while_loop(unfinished, newton, newton((start, start, xp.asarray(0))))

@@ -2,8 +2,7 @@ r"""The noise scale of a regression, learnt from its forecast errors, and log sc
 
 Before a sample with features $\phi$ and target $y$ is absorbed, the forecast has mean $m = \phi^\top w$ and
 variance $v = \phi^\top\Lambda^{-1}\phi$ in units of the noise variance. With $e = y - m$, the expectation of
-$e^2/(1+v)$ is the noise variance. These squares are regressed on the constant feature 1, so that every
-forgetting applies to them: that of the regression, or another one for the noise of a mixture.
+$e^2/(1+v)$ is the noise variance. These squares are regressed on the feature 1, with any forgetting.
 """
 
 from __future__ import annotations
@@ -28,10 +27,11 @@ class NoiseSums(NamedTuple):
     @property
     def errors(self) -> ErrorSums:
         """The sums that determine the noise scale, for each step."""
-        moments, total = self
-        xp = namespace(total)
-        weight, squares = (xp.maximum(array[..., 0, 0], 0) for array in (moments.gram, moments.cross))
-        return ErrorSums(weight, squares, total, moments.tick)  # a window may round below 0
+        maximum, (gram, _, cross) = namespace(self.total).maximum, self.moments[:3]
+        weight, squares = (
+            maximum(sums[..., 0, 0], 0) for sums in (gram, cross)
+        )  # a window may round below 0
+        return ErrorSums(weight, squares, self.total, self.moments.tick)
 
 
 class ErrorSums(NamedTuple):
@@ -46,10 +46,9 @@ class ErrorSums(NamedTuple):
 def forecast_episode(
     gram: Array, cross: Array, features: Array, rewards: Array, ahead: Array, successors: Array
 ) -> Forecast:
-    """Return the forecast of `r_h + V_{h+1}(s_{h+1})` for each step of an episode.
+    """Return the forecast of `r_h + V_{h+1}(s_{h+1})` for each step; `ahead` `[H, S]` are the `V_{h+1}`.
 
-    `gram` is `[H, d, d]`, `cross` `[H, d, 1+S]`, or `[H, d, 1]` without successors, `features` `[H, d]`, and
-    `ahead` `[H, S]` the values `V_{h+1}`.
+    `gram` is `[H, d, d]`, `cross` `[H, d, 1+S]`, or `[H, d, 1]` without successors.
     """
     xp, target = namespace(gram), cross[..., 0]
     if cross.shape[-1] > 1:
@@ -72,9 +71,8 @@ class LearntNoise:
     `count` is $\nu_0$, and $s$ is at least `least`.
 
     The score of a forecast is the logarithm of the density $t_\nu(y;\, m,\, s^2(1+v))$ with
-    $\nu = \nu_0 + n$ degrees of freedom, at most `max_degrees`. Without forgetting, with $\sigma_0$
-    given and all degrees kept, this is the predictive density of conjugate regression with the prior
-    $N(0, s^2/\lambda\,I)$. Fewer degrees mean heavier tails, so that a rare outcome counts less.
+    $\nu = \nu_0 + n$ degrees of freedom, at most `max_degrees`. Without forgetting and with $\sigma_0$ given
+    this is the predictive density of conjugate regression with the prior $N(0, s^2/\lambda\,I)$.
     """
 
     count: Numeric = number(above=0, default=2.0)
@@ -91,16 +89,8 @@ class LearntNoise:
         """Return the sums after one more square `e²/(1+v)` for each step."""
         return NoiseSums(forgetting.update(sums.moments, _squares(squares)), sums.total + squares)
 
-    def degrees(self, sums: NoiseSums) -> Array:
-        """Return `ν₀ + n` for each step."""
-        return self.count + sums.errors.weight
-
-    def variance(self, sums: NoiseSums) -> Array:
+    def variance(self, errors: ErrorSums) -> Array:
         """Return `s²` for each step; 1 before the first sample."""
-        return self.variance_of(sums.errors)
-
-    def variance_of(self, errors: ErrorSums) -> Array:
-        """Return `s²`."""
         weight, squares, total, count = errors
         xp, is_given, degrees = namespace(total), self.scale > 0, self.count + weight
         sum_before, num_before = total + (1 - is_given) * (count == 0), xp.maximum(count, 1 - is_given)
@@ -110,20 +100,20 @@ class LearntNoise:
         variance = (self.count * sum_before / num_before + squares) / degrees
         return xp.maximum(variance, self.least * self.least)
 
-    def deviation(self, sums: NoiseSums) -> Array:
+    def deviation(self, errors: ErrorSums) -> Array:
         """Return `s` for each step."""
-        return namespace(sums.total).sqrt(self.variance(sums))
+        return namespace(errors.total).sqrt(self.variance(errors))
 
-    def score(self, sums: NoiseSums, forecast: Forecast) -> Array:
+    def score(self, errors: ErrorSums, forecast: Forecast) -> Array:
         """Return `log t_ν(y; m, s²(1+v))` of the outcome, `[..., H]`; 0 while every error is 0."""
-        xp, variance, degrees = namespace(sums.total), self.variance(sums), self.capped_degrees(sums.errors)
+        xp, variance, degrees = namespace(errors.total), self.variance(errors), self.capped_degrees(errors)
         known = variance > 0
         top = log_gamma_step(degrees / 2) - 0.5 * xp.log(math.pi * degrees * xp.where(known, variance, 1.0))
-        return xp.where(known, top, 0.0) + self.relative_score(sums.errors, forecast)
+        return xp.where(known, top, 0.0) + self.relative_score(errors, forecast)
 
     def relative_score(self, errors: ErrorSums, forecast: Forecast) -> Array:
         """Return the score minus that of a forecast with `e = v = 0`."""
-        variance, degrees = self.variance_of(errors), self.capped_degrees(errors)
+        variance, degrees = self.variance(errors), self.capped_degrees(errors)
         known, xp = variance > 0, namespace(forecast.error)
         scale = degrees * namespace(errors.total).where(known, variance, 1.0)
         distance = xp.minimum(forecast.squares / scale, MAX_SQUARE)
@@ -135,16 +125,12 @@ class LearntNoise:
 
 
 def log_gamma_step(x: Array) -> Array:
-    r"""$\log\Gamma(x+\frac12) - \log\Gamma(x)$ for $x > 0$, to rounding.
-
-    It uses the asymptotic series at $x + 16$ and the recursion $\Gamma(x+1) = x\,\Gamma(x)$.
-    """
+    r"""$\log\Gamma(x+\frac12) - \log\Gamma(x)$ by the series at $x + 16$ and $\Gamma(x+1) = x\,\Gamma(x)$."""
     xp = namespace(x)
     between = x[..., None] + xp.arange(16, dtype=x.dtype)
     shift = xp.log((between / (between + 0.5)).prod(axis=-1))
-    far = x + 16
+    far, series = x + 16, 0.0
     inverse = 1 / (far * far)
-    series = 0.0
     for coefficient in (17 / 14336, -1 / 640, 1 / 192, -1 / 8):
         series = series * inverse + coefficient
     return shift + 0.5 * xp.log(far) + series / far
@@ -153,5 +139,5 @@ def log_gamma_step(x: Array) -> Array:
 def _squares(squares: Array) -> Sample:
     """Return squared errors `[H]` as a sample of their regression."""
     xp = namespace(squares)
-    ones = xp.ones_like(squares)
-    return Sample(ones[..., None], squares, xp.zeros(squares.shape, dtype=xp.int32), ones)
+    ones, nowhere = xp.ones_like(squares), xp.zeros(squares.shape, dtype=xp.int32)
+    return Sample(ones[..., None], squares, nowhere, ones)

@@ -14,11 +14,7 @@ from driftwise.base.types import Array, FeatureTable, Plan
 
 
 def greedy_policy(q: Array) -> Array:
-    """Uniform over the maximisers of the last axis.
-
-    Values within `eps^(2/3)` of the maximum (relative, absolute below one) count as tied, so that rounding
-    does not break exact ties and all engines and batch sizes agree on the policy.
-    """
+    """Uniform over the maximisers of the last axis, up to rounding, so that all engines agree."""
     xp = namespace(q)
     best = q.max(axis=-1, keepdims=True)
     tied = (q >= best - tie_tolerance(q.dtype) * xp.maximum(abs(best), 1)).astype(q.dtype)
@@ -27,7 +23,7 @@ def greedy_policy(q: Array) -> Array:
 
 @functools.cache
 def tie_tolerance(dtype: Any) -> float:
-    """Relative difference up to which values count as tied, for a floating-point type."""
+    """Difference up to which values count as tied: relative, absolute below one."""
     return float(np.finfo(dtype).eps) ** (2 / 3)
 
 
@@ -57,7 +53,6 @@ def winning_probabilities(means: np.ndarray, slopes: np.ndarray, *, folded: bool
     """Probability that `m_a + Z s_a` is the largest, for `Z ~ N(0, 1)` or its absolute value, `[N]`.
 
     Line a is the highest between its last crossing with a flatter line and its first with a steeper one.
-    Identical lines share their probability.
     """
     tie = tie_tolerance(np.dtype(np.float64))
     rise = slopes[:, None] - slopes  # [a, b]

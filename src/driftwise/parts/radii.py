@@ -34,11 +34,10 @@ class ConfidenceRadius(Radius):
     r"""$c(\sqrt\lambda S + \sigma\sqrt{2\log(1/\delta') + \ell} + w)$, for the parameter of a linear bandit.
 
     The information $\ell$ is $d\log(1 + \sum\omega^2/(\lambda d))$ for `information="count"`, where at least
-    `samples` are counted from the start, or $\log(\det\Lambda/\lambda^d)$ for `"determinant"`: smaller, and
-    valid where all weights are 0 or 1. $\delta' = \delta/N$ for a known number `shares` of rounds or epochs;
-    `shares=0` is a schedule for runs of unknown length, over rounds or epochs as `spread` says. See
-    `driftwise.theory.confidence` for when each is valid. `scale` is $c$. `widening` is $w$, which covers
-    corrupted rewards.
+    `samples` are counted, or $\log(\det\Lambda/\lambda^d)$ for `"determinant"`: smaller, and valid where all
+    weights are 0 or 1. $\delta' = \delta/N$ for a known number `shares` of rounds or epochs; `shares=0` is a
+    schedule for runs of unknown length, over rounds or epochs as `spread` says (see
+    `driftwise.theory.confidence`). `scale` is $c$, `widening` $w$, which covers corrupted rewards.
     """
 
     noise_scale: Numeric = number(at_least=0)
@@ -57,7 +56,7 @@ class ConfidenceRadius(Radius):
         if counted and type(current) is int:
             return self.counted(dim, moments.weight_sq, moments.tick, moments.epoch, ridge)
         xp: Any = namespace(gram)
-        samples = moments.weight_sq if counted else _log_determinant(moments)
+        samples = moments.weight_sq if counted else log_determinant(gram, ridge)
         values = [samples, current + 1, ridge, *(getattr(self, name) for name in _SETTINGS)]
         if xp is np and not any(isinstance(value, tuple) or np.ndim(value) for value in values):
             library, values = _FloatNamespace, [float(value) for value in values]
@@ -83,19 +82,17 @@ def _radius(of: Any, dim: int, samples: Any, current: Any, ridge: Any, xp: Any) 
     return of.scale * (of.widening + width)
 
 
-def _log_determinant(moments: Moments) -> Array:
-    r"""$\log(\det\Lambda/\lambda^d)$, for each step."""
-    xp = namespace(moments.gram)
-    roots = xp.linalg.diagonal(spd_root(moments.gram))
-    return 2 * xp.sum(xp.log(roots), axis=-1) - roots.shape[-1] * xp.log(moments.ridge)
+def log_determinant(gram: Array, ridge: Array) -> Array:
+    r"""$\log(\det\Lambda/\lambda^d)$, over leading axes."""
+    xp, roots = namespace(gram), namespace(gram).linalg.diagonal(spd_root(gram))
+    return 2 * xp.sum(xp.log(roots), axis=-1) - roots.shape[-1] * xp.log(ridge)
 
 
 @part
 class MixtureRadius(Radius):
-    r"""$\beta = c\,H\sqrt{J\log(JT/\delta)}$ with $T = KH$, for a mixture of $J$ known kernels.
+    r"""$\beta = c\,H\sqrt{J\log(JT/\delta)}$ with $T = KH$, for a regression on $J$ known kernels.
 
-    Cai, Yang, Jin & Wang 2019, in the theorem on the regret of OPPO, with `scale` the constant $c$ that it
-    leaves open; $J$ is the dimension of the regression.
+    Cai, Yang, Jin & Wang 2019, in the theorem on the regret of OPPO, which leaves $c$ = `scale` open.
     """
 
     horizon: Numeric = number(at_least=1, integer=True)
@@ -106,8 +103,7 @@ class MixtureRadius(Radius):
     def at(self, moments: Moments) -> Array:
         xp, num_anchors = namespace(moments.gram), moments.gram.shape[-1]
         horizon, num_episodes, delta, scale = field_arrays(self, moments.gram)
-        failures = num_anchors * num_episodes * horizon / delta
-        return scale * horizon * xp.sqrt(num_anchors * xp.log(failures))
+        return scale * horizon * xp.sqrt(num_anchors * xp.log(num_anchors * num_episodes * horizon / delta))
 
 
 @part
@@ -115,10 +111,9 @@ class BernsteinRadius(Radius):
     r"""$c(8a\sqrt{\log(1 + k/(m\lambda))\,\ell} + 4b\ell + \sqrt{\lambda J})$ in episode $k$, for UCRL-VTR+.
 
     $\ell = \log(4k^2H/\delta)$ and $J$ is the dimension of the regression. `of="values"` is $\hat\beta$, of
-    samples that are weighted by their variance: $a = b = \sqrt J$, $m = 1$. `of="weights"` is $\check\beta$,
-    of the same sums while the variance is not trusted: $a = J$, $b = \sqrt J$, $m = 1$. `of="squares"` is
-    $\tilde\beta$, of the squares of values, without weights: $a = \sqrt J$, $b = 1$, $m = J$. Zhou, Gu &
-    Szepesvári 2021, for values and squares in $[0, 1]$; `scale` is $c$, one in the paper.
+    samples that are weighted by their variance: $a = b = \sqrt J$, $m = 1$; `"weights"` $\check\beta$, of the
+    same sums while the variance is not trusted: $a = J$; `"squares"` $\tilde\beta$, of squares without
+    weights: $b = 1$, $m = J$. Zhou, Gu & Szepesvári 2021, for values in $[0, 1]$ and with $c$ = `scale` = 1.
     """
 
     horizon: Numeric = number(at_least=1, integer=True)
@@ -131,10 +126,8 @@ class BernsteinRadius(Radius):
         root = math.sqrt(dim)
         factors = dict(values=(root, root, 1), weights=(dim, root, 1), squares=(root, 1.0, dim))
         deviation, span, spread = factors[self.of]
-        settings = self.horizon, self.delta, self.scale
-        current, ridge, horizon, delta, scale = as_arrays(
-            moments.gram, moments.tick + 1, moments.ridge, *settings
-        )
+        numbers = moments.tick + 1, moments.ridge, self.horizon, self.delta, self.scale
+        current, ridge, horizon, delta, scale = as_arrays(moments.gram, *numbers)
         failure = xp.log(4 * current**2 * horizon / delta)
         information = xp.log1p(current / (spread * ridge))
         width = 8 * deviation * xp.sqrt(information * failure) + 4 * span * failure
@@ -156,9 +149,9 @@ class MirrorDescentRadius(Radius):
     scale: Numeric = number(at_least=0, default=1.0)
 
     def at(self, moments: Moments) -> Array:
-        xp, current = namespace(moments.gram), as_arrays(moments.gram, moments.tick + 1)[0]
+        xp = namespace(moments.gram)
         norm_bound, step_size, delta, shares, scale = field_arrays(self, moments.gram)
-        failure = log_failure(delta, shares, current, xp)
+        failure = log_failure(delta, shares, as_arrays(moments.gram, moments.tick + 1)[0], xp)
         return scale * descent_radius(moments.memory, failure, step_size, norm_bound, moments.ridge, xp)
 
 
@@ -218,9 +211,8 @@ class LocalVariationRadius(Radius):
             object.__setattr__(self, name, value)
         epochs, entries = len(self.reward_variation), len(self.transition_variation)
         if entries != epochs:
-            raise ArgumentError(
-                "transition_variation", f"have as many entries as reward_variation ({epochs})", entries
-            )
+            expected = f"have as many entries as reward_variation ({epochs})"
+            raise ArgumentError("transition_variation", expected, entries)
 
     def at(self, moments: Moments) -> Array:
         xp, dim = namespace(moments.gram), moments.gram.shape[-1]
@@ -234,18 +226,15 @@ def local_variation_radius(
 ) -> LocalVariationRadius:
     """Return the radius for epochs of `period` episodes; changes between epochs do not count."""
     if len(variations.reward) < num_episodes - 1:
-        raise ArgumentError(
-            "variations", f"cover num_episodes = {num_episodes} episodes", len(variations.reward) + 1
-        )
-    before = np.arange(num_episodes - 1)
-    within = before // period == (before + 1) // period
+        expected = f"cover num_episodes = {num_episodes} episodes"
+        raise ArgumentError("variations", expected, len(variations.reward) + 1)
+    epochs = np.arange(num_episodes) // period
+    within = epochs[:-1] == epochs[1:]
     rewards, transitions = (
-        np.bincount(
-            before // period, weights=moves[: num_episodes - 1] * within, minlength=-(-num_episodes // period)
-        )
+        np.bincount(epochs[:-1], moves[: num_episodes - 1] * within, epochs[-1] + 1).tolist()
         for moves in (variations.reward, variations.transition)
     )
-    return LocalVariationRadius(radius, horizon, tuple(rewards.tolist()), tuple(transitions.tolist()))
+    return LocalVariationRadius(radius, horizon, tuple(rewards), tuple(transitions))
 
 
 @part
@@ -267,9 +256,7 @@ class Phases:
 
     def at(self, tick: Array) -> Array:
         xp = namespace(tick)
-        if not self.starts:
-            return xp.asarray(self.values[0])
-        return xp.asarray(self.values)[xp.sum(tick >= xp.asarray(self.starts))]
+        return xp.asarray(self.values)[xp.sum(tick >= xp.asarray(self.starts, dtype=xp.int64))]
 
 
 @part

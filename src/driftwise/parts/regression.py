@@ -1,11 +1,7 @@
-"""The one ridge regression, and the small linear algebra around it.
+"""The one ridge regression: in each step h, of the target `y = (r, e_{s'})` on φ.
 
-For each step h the target `y = (r, e_{s'})` is regressed on φ. With finitely many states the moments
-give `w_h = Λ⁻¹ (cross_r + cross_P V_{h+1})` exactly, without any stored history.
-
-Visits are regressions too: each step, state and action has one of its own, on the one feature 1. Without a
-ridge, `gram` is then the (weighted) number of visits, and `cross` holds the rewards and the arrivals that
-followed them: every forgetting applies as it is.
+With finitely many states the moments give `w_h = Λ⁻¹ (cross_r + cross_P V_{h+1})` without stored history.
+Counts of visits are regressions too: one for each step, state and action, on the feature 1, without a ridge.
 """
 
 from __future__ import annotations
@@ -35,7 +31,8 @@ def feature_table(features: np.ndarray, dtype: Any = np.float64) -> FeatureTable
 def fixed_table(features: np.ndarray, dtype: Any = np.float64) -> FeatureTable:
     """The table of features `[S, A, d]` that all episodes have."""
     table = feature_table(features, dtype)
-    return table.with_extras(Catalogue(table.values, np.arange(len(table.values), dtype=np.int32)))
+    numbers = np.arange(len(table.values), dtype=np.int32)
+    return table.with_extras(Catalogue(table.values, numbers))
 
 
 def linear(features: FeatureTable, weights: Array) -> Array:
@@ -64,12 +61,10 @@ def step_ceilings(horizon: int, *, tight: bool) -> np.ndarray:
 
 def empty_moments(sample: Sample, num_states: int, ridge: Array, *, gram_sq: bool) -> Moments:
     """`Λ = Λ̃ = λI`, no data; shapes, types and library are the sample's."""
-    xp = namespace(sample.features)
-    lead, dim = sample.features.shape[:-1], sample.features.shape[-1]
-    dtype = sample.features.dtype
+    xp, shape, dtype = namespace(sample.features), sample.features.shape, sample.features.dtype
     ridge = xp.asarray(ridge, dtype=dtype)
-    gram = xp.zeros((*lead, dim, dim), dtype=dtype) + ridge * xp.eye(dim, dtype=dtype)
-    cross = xp.zeros((*lead, dim, 1 + num_states), dtype=dtype)
+    gram = xp.zeros((*shape, shape[-1]), dtype=dtype) + ridge * xp.eye(shape[-1], dtype=dtype)
+    cross = xp.zeros((*shape, 1 + num_states), dtype=dtype)
     none, nothing = xp.asarray(0, dtype=xp.int64), xp.asarray(0, dtype=dtype)
     return Moments(gram, gram if gram_sq else None, cross, ridge, none, nothing, nothing, none, ())
 
@@ -98,11 +93,12 @@ def episode_sample(
     catalogue = features.find(Catalogue)
     if catalogue is None:
         return sample
-    rows, numbers = catalogue
-    here = numbers[episode.states * spec.num_actions + episode.actions]
-    return Sample.from_origin(
-        sample._replace(features=here), lambda kept: kept._replace(features=rows[kept.features])
-    )
+    here = catalogue.numbers[episode.states * spec.num_actions + episode.actions]
+
+    def rebuild(kept: Sample) -> Sample:
+        return kept._replace(features=catalogue.rows[kept.features])
+
+    return Sample.from_origin(sample._replace(features=here), rebuild)
 
 
 def empty_counts(spec: Spec, forgetting: Forgetting, features: FeatureTable) -> Moments:
@@ -112,15 +108,11 @@ def empty_counts(spec: Spec, forgetting: Forgetting, features: FeatureTable) -> 
     sample = visits(spec, Episode(nowhere, nowhere, None, xp.zeros(spec.horizon, dtype=dtype), nowhere))
     shape = (spec.horizon, spec.num_states, spec.num_actions, 1)
     everywhere = sample._replace(features=xp.broadcast_to(sample.features, shape))
-    moments = empty_moments(everywhere, spec.num_states, 0.0, gram_sq=False)
-    return forgetting.init(moments, sample)
+    return forgetting.init(empty_moments(everywhere, spec.num_states, 0.0, gram_sq=False), sample)
 
 
 def visits(spec: Spec, episode: Episode) -> Sample:
-    """An episode as one sample of all regressions, whose shapes broadcast to `[H, S, A]`.
-
-    A feature says whether its state was visited and a count whether its action was taken.
-    """
+    """An episode as one sample of all counts `[H, S, A]`: its features are states, its counts actions."""
     dtype = episode.rewards.dtype
 
     def made(origin: tuple[Array, ...]) -> Sample:

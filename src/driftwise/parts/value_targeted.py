@@ -1,7 +1,6 @@
 """Value-targeted regression, for mixtures of known kernels.
 
-Transitions are `P_h = Σ_j c_j ψ_{j,h}` with known kernels `ψ_j = φᵀμ_j`, so that `P_h V = Σ_j c_j (ψ_j V)` is
-linear in `c`: the expectation of a value under each kernel is a feature, and `c` the parameter.
+With `P_h = Σ_j c_j ψ_{j,h}` and `ψ_j = φᵀμ_j`, `P_h V = Σ_j c_j (ψ_j V)` is linear in the mixture `c`.
 """
 
 from __future__ import annotations
@@ -52,12 +51,10 @@ class VarianceWeights:
 class ValueTargeted(Agent):
     """Optimistic planning with the mixture of known kernels that fits the observed values.
 
-    Values are divided by H and kernels by √J, so that features are no longer than one: `x(s,a)_j = ψ_j
-    V(s,a)/(H√J)`, and `V(s')/H` is regressed on them. The parameter is `√J c` for the mixture c. Past samples
-    keep the V of their own episode. `clip="range"` clips values to `[0, H]`, `"tight"` those of step h to
-    `[0, H−h+1]`; the policy acts on the unclipped index.
-
-    With `weights`, a sample counts by the inverse of an upper estimate of its value's variance.
+    `V(s')/H` is regressed on `x(s,a)_j = ψ_j V(s,a)/(H√J)`, no longer than one, with the V of the sample's
+    episode. The parameter is `√J c` for the mixture c. `clip="range"` clips values to `[0, H]`, `"tight"`
+    those of step h to `[0, H−h+1]`; the policy acts on the unclipped index. With `weights`, a sample counts
+    by the inverse of an upper estimate of its value's variance.
     """
 
     spec: Spec = member(Spec)
@@ -109,13 +106,12 @@ class ValueTargeted(Agent):
         self, state: ValueMoments, features: FeatureTable, plan: Plan, episode: Episode
     ) -> ValueMoments:
         values = self.sample(features, plan, episode)
-        if self.weights is None or state.squares is None:
+        if state.squares is None:
             return ValueMoments(self.forgetting.update(state.moments, values), None)
         squares = self.sample(features, plan, episode, power=2)
         estimate, error = self.variances(state, values, squares)
-        least = 1 / values.features.shape[-1]
-        values = values._replace(share=1 / namespace(estimate).clip(estimate + error, least, None))
-        learnt = self.forgetting.update(state.moments, values)
+        share = 1 / namespace(estimate).clip(estimate + error, 1 / values.features.shape[-1], None)
+        learnt = self.forgetting.update(state.moments, values._replace(share=share))
         return ValueMoments(learnt, self.forgetting.update(state.squares, squares))
 
     def sample(self, features: FeatureTable, plan: Plan, episode: Episode, power: int = 1) -> Sample:
@@ -149,23 +145,18 @@ def forecast_values(moments: Moments, sample: Sample, radius: Numeric | Radius) 
 
 
 def expected_values(features: FeatureTable, measures: Array, value: Array) -> FeatureTable:
-    """`φᵀμ_j V` of one step for every pair and kernel, `[N, J]`, with measures `[J, d, S]`.
-
-    No kernel is built.
-    """
+    """`φᵀμ_j V` of one step for every pair and kernel, `[N, J]`, with measures `[J, d, S]`."""
     return FeatureTable(features.values @ (measures @ value).T)
 
 
-def value_sample(
-    features: FeatureTable, values: Array, episode: Episode, share: Array | None = None
-) -> Sample:
+def value_sample(features: FeatureTable, values: Array, episode: Episode) -> Sample:
     """Values `[H, S]` of the states that followed, with what the kernels expected of them, for each step."""
     measures: Array = features.get(AnchorMeasures).array
     xp = namespace(values)
     backed = xp.sum(xp.moveaxis(measures, 1, 0) * values[:, None, None, :], axis=-1)  # [H, J, d]
     reached = values[xp.arange(len(values)), episode.successors]
     ones = xp.ones_like(episode.rewards)
-    return Sample(matvec(backed, episode.features), reached, episode.successors, ones, share)
+    return Sample(matvec(backed, episode.features), reached, episode.successors, ones)
 
 
 def empty_mixture(

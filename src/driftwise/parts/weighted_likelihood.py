@@ -42,14 +42,11 @@ class Likelihood(NamedTuple):
 class WeightedLikelihood(ExploringAgent):
     r"""A bandit's parameter by weighted maximum likelihood, kept in or out of a ball.
 
-    $\hat\theta$ solves $\kappa\theta + \sum_s \eta^{t-1-s}(\mu(x_s^\top\theta) - r_s)x_s = 0$, by Newton's
-    method from the estimate before. The mean of $n$ rewards that came at once counts $n$ times. The sums over
-    $s$ have the newest `capacity` samples. With `within="ball"` an estimate longer than $S$ is replaced by
+    $\hat\theta$ solves $\kappa\theta + \sum_s \eta^{t-1-s}(\mu(x_s^\top\theta) - r_s)x_s = 0$, a sum over the
+    newest `capacity` samples. With `within="ball"` an estimate longer than $S$ = `norm_bound` is replaced by
     the nearest point of the ball in $\|G(\hat\theta) - G(\theta)\|_{\Lambda^{-1}}$, where $G(\theta) =
     \kappa\theta + \sum_s\eta^{t-1-s}\mu(x_s^\top\theta)x_s$. The index is $\mu(x^\top\theta)$ and the
-    perturbation.
-
-    `ridge` is that of $\Lambda$, `likelihood_ridge` $\kappa$, `norm_bound` $S$.
+    perturbation. `ridge` is that of $\Lambda$, `likelihood_ridge` $\kappa$.
     """
 
     spec: Spec = member(Spec)
@@ -70,10 +67,9 @@ class WeightedLikelihood(ExploringAgent):
         xp, dim, dtype = namespace(features.values), self.spec.dim, features.values.dtype
         zeros = xp.zeros((1, dim), dtype=dtype)
         sample = Sample(zeros, zeros[:, 0], xp.zeros(1, dtype=xp.int32), zeros[:, 0])
-        moments = empty_moments(sample, 0, self.ridge, gram_sq=False)
-        ring = xp.zeros((self.capacity, dim), dtype=dtype)
-        counts = xp.zeros(self.capacity, dtype=dtype)
-        return moments._replace(memory=Likelihood(ring, counts, zeros[0], zeros[0]))
+        ring, counts = xp.zeros((self.capacity, dim), dtype=dtype), xp.zeros(self.capacity, dtype=dtype)
+        memory = Likelihood(ring, counts, zeros[0], zeros[0])
+        return empty_moments(sample, 0, self.ridge, gram_sq=False)._replace(memory=memory)
 
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
         theta = state.memory.theta[None]
@@ -93,7 +89,6 @@ class WeightedLikelihood(ExploringAgent):
         weights = counts * xp.where(ages <= state.tick, decayed, xp.zeros_like(decayed))
 
         def sums(theta: Array) -> tuple[Array, Array]:
-            """`G(θ)` and its Jacobian."""
             z, ridge = ring @ theta, self.likelihood_ridge
             curvature = (ring.T * (weights * self.link.slope(z))) @ ring
             total = ridge * theta + (weights * self.link.mean(z)) @ ring
@@ -107,7 +102,7 @@ class WeightedLikelihood(ExploringAgent):
         return learnt._replace(memory=Likelihood(ring, counts, estimate, theta))
 
 
-GradientSums = Callable[[Array], tuple[Array, Array]]
+GradientSums = Callable[[Array], tuple[Array, Array]]  # θ to `G(θ)` and its Jacobian
 
 
 def solve_likelihood(sums: GradientSums, aim: Array, start: Array) -> Array:
@@ -115,12 +110,11 @@ def solve_likelihood(sums: GradientSums, aim: Array, start: Array) -> Array:
     xp = namespace(start)
 
     def newton(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        theta, _, steps = carry
-        total, jacobian = sums(theta)
+        total, jacobian = sums(carry[0])
         step = spd_solve(jacobian, total - aim)
         decrement = xp.sqrt(xp.maximum(xp.sum((total - aim) * step), xp.zeros_like(step[0])))
         damping = xp.where(decrement > 0.5, 1 + decrement, xp.ones_like(decrement))
-        return theta - step / damping, decrement, steps + 1
+        return carry[0] - step / damping, decrement, carry[2] + 1
 
     def unfinished(carry: tuple[Array, Array, Array]) -> Array:
         return (carry[1] > _DECREMENT) & (carry[2] < _MAX_STEPS)
@@ -131,9 +125,8 @@ def solve_likelihood(sums: GradientSums, aim: Array, start: Array) -> Array:
 def project_likelihood(sums: GradientSums, inverse: Array, estimate: Array, bound: Numeric) -> Array:
     """Return the θ of the ball that minimises `‖G(θ̂) − G(θ)‖` in the norm of a matrix.
 
-    G is invertible, so that the minimiser lies on the sphere if the estimate is outside. These are
-    Gauss-Newton steps whose quadratic model is minimised exactly on the ball; a step without progress is
-    halved.
+    It lies on the sphere if the estimate is outside. These are Gauss-Newton steps whose quadratic model is
+    minimised exactly on the ball; a step without progress is halved.
     """
     xp = namespace(estimate)
     aim, length = sums(estimate)[0], xp.sqrt(xp.sum(estimate**2))

@@ -9,12 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from driftwise.base import random
-from driftwise.base.arrays import identity_like, namespace, order_after, spd_inverse, spd_root
+from driftwise.base.arrays import identity_like, namespace, order_after, spd_inverse
 from driftwise.base.part import count, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Numeric, Spec
 from driftwise.parts.change_tests import ChangeTest, TestOutcome, log_of
 from driftwise.parts.links import Link, Logistic
 from driftwise.parts.mirror_descent import mirror_step
+from driftwise.parts.radii import log_determinant
 from driftwise.parts.regression import matvec, quadratic
 from driftwise.theory.confidence import descent_radius, ellipsoid_radius
 
@@ -40,14 +41,13 @@ class EllipsoidState(NamedTuple):
 
     def restart_windows(self, ended: Array) -> EllipsoidState:
         """Restart the windows `[L]` that have `ended`; all earlier data becomes their prefix."""
-        xp, num = namespace(self.gram), len(ended)
+        xp, num, here = namespace(self.gram), len(ended), ended[:, None, None, None]
         starts = xp.astype(ended, xp.int64)
         orders = xp.where(ended, self.num_started + xp.cumulative_sum(starts), self.order[:-1])
 
         def shift(sums: Array, empty: Array) -> Array:
-            here, all_data = ended[:, None, None, None], sums[-1:]
-            before = xp.where(here, all_data, sums[:num])
-            return xp.concat([before, xp.where(here, empty, sums[num:-1]), all_data])
+            before, within = xp.where(here, sums[-1:], sums[:num]), xp.where(here, empty, sums[num:-1])
+            return xp.concat([before, within, sums[-1:]])
 
         return self._replace(
             gram=shift(self.gram, self.ridge * identity_like(self.gram)),
@@ -61,14 +61,13 @@ class WindowTest(ChangeTest):
     r"""Confidence sets before and within windows of dyadic lengths; an alarm if two of them are disjoint.
 
     Window $j$ starts at the last multiple of $2^j$ episodes after the restart; the data before it is its
-    prefix. Both have a regression with a confidence set, and an alarm is raised if for some $j$ and some row
-    $a$
+    prefix. An alarm is raised if for some $j$ and some row $a$
 
     $$|a^\top(\hat\theta_p - \hat\theta_w)| > \beta_p\|a\|_{V_p^{-1}} + \beta_w\|a\|_{V_w^{-1}}.$$
 
     The $i$-th regression to start has the share $\delta_i = 6\delta/(\pi^2i^2)$ of $\delta$: without a change
-    both sets contain the parameter in all rounds with probability $1-\delta$, whatever the policy. Forced
-    exploration plays the row of largest width.
+    all sets contain the parameter with probability $1-\delta$. Forced exploration plays the row of largest
+    width.
     """
 
     num_levels: int
@@ -112,12 +111,9 @@ class WindowTest(ChangeTest):
         self, state: EllipsoidState, features: FeatureTable, episode: Episode, forced: Array, place: Array
     ) -> tuple[EllipsoidState, TestOutcome]:
         xp, num = namespace(state.gram), self.num_levels
-        gram, cross = self.absorb(state.gram[num:], state.cross[num:], episode)
-        learnt = state._replace(  # prefixes stay the same
-            gram=xp.concat([state.gram[:num], gram]),
-            cross=xp.concat([state.cross[:num], cross]),
-            age=state.age + 1,
-        )
+        gram, cross = self.absorb(state.gram[num:], state.cross[num:], episode)  # prefixes stay the same
+        gram, cross = xp.concat([state.gram[:num], gram]), xp.concat([state.cross[:num], cross])
+        learnt = state._replace(gram=gram, cross=cross, age=state.age + 1)
         ended = learnt.age % xp.asarray([1 << j for j in range(num)]) == 0
         excluded, inverse = self._excluded(learnt, features)
         outcome = TestOutcome(xp.any(excluded), excluded, ended)
@@ -126,8 +122,7 @@ class WindowTest(ChangeTest):
     def _excluded(self, state: EllipsoidState, features: FeatureTable) -> tuple[Array, Array]:
         """Return whether each window and its prefix exclude each other on some row, and the inverse gram."""
         xp, dtype, num = namespace(state.gram), state.gram.dtype, self.num_levels
-        roots = xp.linalg.diagonal(spd_root(state.gram))
-        information = 2 * xp.sum(xp.log(roots), axis=-1) - roots.shape[-1] * xp.log(state.ridge)
+        information = log_determinant(state.gram, state.ridge)
         inverses = spd_inverse(order_after(state.gram, information[..., None, None]))
         inverse, information, cross = inverses[:-1], information[:-1], state.cross[:-1]  # [2L, H, ...]
 
@@ -140,8 +135,7 @@ class WindowTest(ChangeTest):
         widths = radius[..., None] * xp.sqrt(xp.maximum(squared, xp.zeros_like(squared)))[:, :, None, :]
         theta = inverse @ cross  # [2L, H, d, m]
         gaps = xp.matrix_transpose(theta[:num] - theta[num:]) @ features.values.T
-        excluded = xp.any(abs(gaps) > widths[:num] + widths[num:], axis=(1, 2, 3))
-        return excluded, inverses[-1]
+        return xp.any(abs(gaps) > widths[:num] + widths[num:], axis=(1, 2, 3)), inverses[-1]
 
 
 @part
@@ -151,12 +145,9 @@ class EllipsoidTest(WindowTest):
     $$\beta = \sqrt\lambda S + \sigma\sqrt{2\log\tfrac1{\delta_i} + \log\tfrac{\det V}{\lambda^d}}.$$
 
     In an MDP every step has one regression for the reward and one for each of `num_functions` random
-    functions of the next state with values in {0, 1}; they share $\delta$. State-action pairs take the place
-    of arms.
-
-    The guarantee holds for any $\lambda$ up to rounding: the relative error of an inverse is $\varepsilon
-    N^2/\lambda^2$ for machine precision $\varepsilon$ and sums over $N = 2^L$ episodes. Therefore $\lambda$
-    is at least $\sqrt\varepsilon N$.
+    functions of the next state with values in {0, 1}; they share $\delta$. Since the relative error of an
+    inverse is $\varepsilon N^2/\lambda^2$ for machine precision $\varepsilon$ and sums over $N = 2^L$
+    episodes, $\lambda$ is at least $\sqrt\varepsilon N$.
     """
 
     num_levels: int = count()
@@ -170,24 +161,23 @@ class EllipsoidTest(WindowTest):
         return 1 + (self.num_functions if spec.horizon > 1 else 0)
 
     def absorb(self, gram: Array, cross: Array, episode: Episode) -> tuple[Array, Array]:
-        phi, targets = episode.features, self._targets(episode, cross.shape[-1] - 1)
+        xp, phi, targets, num = (
+            namespace(gram),
+            episode.features,
+            episode.rewards[:, None],
+            self.num_functions,
+        )
+        if cross.shape[-1] > 1:  # the next state's functions, 0 after the last step
+            draws = xp.asarray(random.fold(random.key(num), np.arange(num)))
+            bits = random.fold(draws, episode.successors[:, None])[..., 0]  # [H, J]
+            values = xp.astype(bits >> xp.uint32(31), targets.dtype)
+            targets = xp.concat([targets, xp.concat([values[:-1], 0 * values[:1]])], axis=-1)
         return gram + phi[:, :, None] * phi[:, None, :], cross + phi[:, :, None] * targets[:, None, :]
 
     def radius(self, information: Array, failure: Array, state: EllipsoidState) -> Array:
         xp = namespace(information)
         noise = xp.where(xp.arange(state.cross.shape[-1]) == 0, self.noise_scale, _BINARY_NOISE)
         return ellipsoid_radius(information, failure, noise, self.norm_bound, state.ridge, xp)
-
-    def _targets(self, episode: Episode, num_functions: int) -> Array:
-        """Return `(r, f(s'))` of every step, `[H, 1+J]`; f is 0 after the last step."""
-        xp, dtype = namespace(episode.rewards), episode.rewards.dtype
-        rewards = episode.rewards[:, None]
-        if not num_functions:
-            return rewards
-        draws = random.fold(random.key(num_functions), np.arange(num_functions))
-        bits = random.fold(xp.asarray(draws), episode.successors[:, None])[..., 0]  # [H, J]
-        values = xp.astype(bits >> xp.uint32(31), dtype)
-        return xp.concat([rewards, xp.concat([values[:-1], 0 * values[:1]])], axis=-1)
 
 
 @part
@@ -197,9 +187,9 @@ class LinkTest(WindowTest):
     $$\beta^2 = \lambda S^2 + 2\zeta\log\tfrac1{\delta_i} + (6\zeta^2+\zeta)\log\tfrac{\det V}{\lambda^d},
       \qquad \zeta = 1 + RS,$$
 
-    with $V$ the sum of curvatures, as in `MirrorDescent` without forgetting: the confidence sets
-    of GLB-OMD, which hold in all rounds at once (Zhang, Xu, Zhao & Sugiyama 2025). The guarantee requires
-    $\lambda$ of at least `driftwise.parts.mirror_descent.least_ridge`.
+    with $V$ the sum of curvatures, as in `MirrorDescent` without forgetting: the confidence sets of GLB-OMD
+    (Zhang, Xu, Zhao & Sugiyama 2025), for $\lambda$ of at least
+    `driftwise.parts.mirror_descent.least_ridge`.
     """
 
     num_levels: int = count()
@@ -221,7 +211,7 @@ class LinkTest(WindowTest):
 
     def absorb(self, gram: Array, cross: Array, episode: Episode) -> tuple[Array, Array]:
         settings = self.step_size, self.norm_bound, 1.0
-        gram, theta, _ = mirror_step(self.link, gram, cross, episode.features, episode.rewards, *settings)
+        gram, theta, _ = mirror_step(self.link, gram, cross, episode.features, episode.rewards, settings)
         return gram, matvec(gram, theta)[..., None]
 
     def radius(self, information: Array, failure: Array, state: EllipsoidState) -> Array:

@@ -156,7 +156,7 @@ class MixtureOfMemories(Wrapper):
         log_weights = self.sharing.update(state.log_weights, scores, tick)
         if self.fresh == "at_alarm":
             weights = overall_weights(log_weights)
-            heaviest, prior = weights.argmax(), self.sharing.prior_of_last(len(weights))
+            heaviest, prior = weights.argmax(), self.sharing.prior(weights)[-1]
             alarm = self.alarm(weights[-1], prior, sizes[-1], sizes[heaviest], tick)
             last = xp.arange(len(weights)) == len(weights) - 1
             is_reset = alarm & last  # a mask: XLA writes rows in a loop
@@ -197,7 +197,7 @@ class MixtureOfMemories(Wrapper):
         xp, weights = namespace(state.log_weights), overall_weights(state.log_weights)
         sizes = map_stacked(lambda agent, state: agent.memory(state), self.base, state.base, weights)
         named = {f"weight.{j}": weights[j] for j in range(weights.shape[-1])}
-        noise = xp.sqrt(xp.mean(self.noise.variance(state.noise)))
+        noise = xp.sqrt(xp.mean(self.noise.variance(state.noise.errors)))
         return {**named, "memory": xp.sum(weights * sizes), "noise": noise}
 
     def moments(self, state: MixtureState) -> Moments | None:

@@ -140,7 +140,7 @@ def _(
         forecasts = (
             own.subject.agent.forecast(own.moments, own.table, own.played, own.episode) for own in memories
         )
-        by_step = [agent.noise.score(before.noise, forecast) for forecast in forecasts]
+        by_step = [agent.noise.score(before.noise.errors, forecast) for forecast in forecasts]
         scores.append(subject.summed_scores(by_step))
         record.update(memories)
         if (copied := record.copied(memories)) is not None:

@@ -152,7 +152,7 @@ class MixtureDecider:
             root = math.sqrt(weight)
             features, reward = root * features, root * reward
         noise = self.agent.noise
-        degrees, variance = noise.capped_degrees(self._errors), noise.variance_of(self._errors)
+        degrees, variance = noise.capped_degrees(self._errors), noise.variance(self._errors)
         share = self.agent.sharing.share_at(self._tick + 1)
         mixture, last = self._mixture, len(self._bases) - 1
         square = mixture.learn(features, reward, weight, degrees, degrees * variance, share)
@@ -178,4 +178,4 @@ class MixtureDecider:
             moments = Moments(gram, None, gram, ridge, tick, weight, weight_sq, epoch, ())
             radius = np.asarray(radius.at(moments)).item()
         errors = ErrorSums(error_weight, squares, total, tick)
-        return radius * math.sqrt(self._bases[j].noise.variance_of(errors))
+        return radius * math.sqrt(self._bases[j].noise.variance(errors))

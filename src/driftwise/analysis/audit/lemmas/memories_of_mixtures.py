@@ -16,17 +16,17 @@ _TINY = np.finfo(float).tiny  # the least weight that has a logarithm
 @lemma("ours", "identity", "learnt_noise")
 def learnt_noise(run: Snapshot) -> Sides:
     """s² = (ν₀P + Σ ω e²/(1+v)) / (ν₀ + Σω), and ν = ν₀ + Σω, of the errors e of its own forecasts."""
-    part, sums = run.subject.agent.noise, run.moments.noise
+    part, errors = run.subject.agent.noise, run.moments.noise.errors
     assert part is not None  # required by the condition
-    own = np.append(part.variance(sums), part.degrees(sums).max())
+    own = np.append(part.variance(errors), part.count + errors.weight.max())
     return own, np.append(*reference.noise_variance(part, run.weights, run.history.squares))
 
 
 @lemma("ours", "identity")
 def mixture_noise(run: MixtureSnapshot) -> Sides:
     """s² = (ν₀P + Σ ω Σ_j w_j e_j²/(1+v_j)) / (ν₀ + Σω), and ν = ν₀ + Σω, of the forecasts of all."""
-    part = run.subject.agent.noise
-    own = np.append(part.variance(run.noise), part.degrees(run.noise).max())
+    part, errors = run.subject.agent.noise, run.noise.errors
+    own = np.append(part.variance(errors), part.count + errors.weight.max())
     return own, np.append(*run.defined_noise)
 
 
