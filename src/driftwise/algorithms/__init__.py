@@ -1,6 +1,7 @@
 """Algorithms: each a recipe of a few lines over the same parts.
 
 Every module of this package is imported, and what they register is an attribute: a new algorithm is one file.
+Actions that tie are drawn evenly unless a docstring says otherwise; papers mostly leave that open.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -17,9 +17,8 @@ from driftwise.theory.bounds import stated_bound
 
 P = ParamSpec("P")
 A = TypeVar("A", bound=Agent)
-Parameters = dict[str, inspect.Parameter]
 
-RUN: Parameters = {  # every tuned form takes these, whether it uses them or not
+RUN = {  # every tuned form takes these, whether it uses them or not
     name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
     for name, default in (("num_episodes", 1), ("variation", 0.0))
 }
@@ -121,26 +120,24 @@ def build(spec: Spec, algorithm: str, /, **parameters: Any) -> Agent:
 
     A `base` may be a mapping with such a name and parameters, or a list of them where it may be several.
     """
-    return _build(spec, algorithm, parameters)
+    return _build(spec, {**parameters, "algorithm": algorithm}, "")
 
 
-def _build(spec: Spec, name: str, parameters: Mapping[str, Any], path: str = "") -> Agent:
-    algorithm, arguments = find_algorithm(name), dict(parameters)
+def _build(spec: Spec, given: Any, path: str) -> Any:
+    """Return the agent of a mapping; anything else is left to the recipe."""
+    if not isinstance(given, Mapping):
+        return given
+    if "algorithm" not in given:
+        raise ArgumentError("base", "name its algorithm", given)
+    arguments = dict(given)
+    algorithm = find_algorithm(arguments.pop("algorithm"))
     if algorithm.wraps and "base" in arguments:
         base, inner = arguments["base"], f"{path}{'.' * bool(path)}base"
         several = algorithm.takes_arms and isinstance(base, list)
-        arguments["base"] = [_base(spec, arm, inner) for arm in base] if several else _base(spec, base, inner)
+        arguments["base"] = (
+            [_build(spec, arm, inner) for arm in base] if several else _build(spec, base, inner)
+        )
     return build_from_table(algorithm.recipe, arguments, known={"spec": lambda: spec}, path=path)
-
-
-def _base(spec: Spec, base: Any, path: str) -> Any:
-    """Return the agent of a mapping; anything else is left to the recipe."""
-    if not isinstance(base, Mapping):
-        return base
-    if "algorithm" not in base:
-        raise ArgumentError("base", "name its algorithm", base)
-    parameters = dict(base)
-    return _build(spec, parameters.pop("algorithm"), parameters, path)
 
 
 def register(
@@ -171,18 +168,20 @@ def register(
         recipe.__doc__ = _complete_docstring(recipe)
         if not problem and family not in FAMILIES:
             raise ArgumentError("problem", f"be given for {recipe.__name__}, which is in no family", problem)
+        papers = [paper] if paper else _CITED.findall(recipe.__doc__ or "")
+        if not papers:
+            raise ArgumentError("paper", f"be given for {recipe.__name__}, which has no reference", paper)
         stated = stated_bound(recipe.__name__)
         if (stated is None) == (bound == ""):
-            count = "neither" if stated is None else "both"
-            sentence = "must stand in the catalogue or with its recipe"
-            raise ValueError(f"bound of {recipe.__name__} {sentence}, got {count}")
+            given = f"bound of {recipe.__name__} must stand in the catalogue or with its recipe"
+            raise ValueError(f"{given}, got {'neither' if stated is None else 'both'}")
         algorithm = Algorithm(
             _validated(recipe, recipe.__name__),
             problem or FAMILIES[family],
             forgetting,
             exploration,
             bound if stated is None else stated.summary,
-            paper or _cited_paper(recipe),
+            paper or " ".join(papers[0].split()),
             family != "unknown_variation" if takes_grids is None else takes_grids,
             takes_arms,
         )
@@ -209,14 +208,6 @@ def tuned_by(
     return wrap
 
 
-def _cited_paper(recipe: Callable[..., Any]) -> str:
-    """Return the authors and the year with which the reference of a recipe begins."""
-    cited = _CITED.search(recipe.__doc__ or "")
-    if cited is None:
-        raise ArgumentError("paper", f"be given for {recipe.__name__}, which has no reference", "")
-    return " ".join(cited[1].split())
-
-
 def _complete_docstring(recipe: Callable[..., Any]) -> str | None:
     """Return a docstring with its sections apart and the arguments it leaves out, from the group unpacked."""
     if recipe.__doc__ is None:
@@ -225,13 +216,12 @@ def _complete_docstring(recipe: Callable[..., Any]) -> str | None:
     shared = _arguments(_COMMON_ARGUMENTS) | _arguments(inspect.getdoc(group) or "" if group else "")
     own = _arguments(text)
     missing = [name for name in get_signature(recipe).parameters if name in shared and name not in own]
+    if missing and not own:
+        text = text.replace("When to use:", "Args:\n\nWhen to use:", 1)
+    before, heading, after = text.partition("Args:")
+    arguments, gap, rest = after.partition("\n\n")
     lines = "".join(f"\n  {name}: {shared[name]}" for name in missing)
-    if own:
-        before, heading, after = text.partition("Args:\n")
-        arguments, *rest = after.split("\n\n", 1)
-        return "\n\n".join([f"{before}{heading}{arguments}{lines}", *rest])
-    before, use, after = text.partition("When to use:")
-    return f"{before}Args:{lines}\n\n{use}{after}" if missing else text
+    return f"{before}{heading}{arguments}{lines}{gap}{rest}"
 
 
 def _arguments(docstring: str) -> dict[str, str]:
@@ -264,24 +254,24 @@ def _tuned_form(
     An argument of both the tuning and the recipe is passed to both.
     """
     first, *options = get_signature(recipe).parameters.values()
-    passed: Parameters = {option.name: option for option in options if option.name not in names}
-    asked: Parameters = dict(get_signature(tuning).parameters) if tuning else {}
-    asked.pop("spec", None)
+    passed = {option.name: option for option in options if option.name not in names}
+    asked = (
+        {name: x for name, x in get_signature(tuning).parameters.items() if name != "spec"} if tuning else {}
+    )
 
     def tuned(start: Any, /, **arguments: Any) -> A:
         if "num_episodes" in arguments:
             require_count("num_episodes", arguments["num_episodes"])
         if "variation" in arguments:
             require_number("variation", arguments["variation"], at_least=0)
-        numbers = tuning(start, **_selected(asked, arguments)) if tuning else {}
-        return recipe(start, **_selected(passed, arguments), **_selected(names, numbers))
+        chosen = {name: value for name, value in arguments.items() if name in passed}
+        if tuning:
+            numbers = tuning(start, **{name: value for name, value in arguments.items() if name in asked})
+            chosen |= {name: value for name, value in numbers.items() if name in names}
+        return recipe(start, **chosen)
 
     parameters = {first.name: first, **RUN, **asked, **passed, **asked}
     tuned.__name__, tuned.__qualname__ = "tuned", f"{recipe.__name__}.tuned"
     tuned.__doc__ = tuning.__doc__ if tuning else f"Same as `{recipe.__name__}`; needs no tuning."
     setattr(tuned, "__signature__", inspect.Signature(list(parameters.values())))  # noqa: B010
     return _validated(tuned, tuned.__qualname__)
-
-
-def _selected(names: Container[str], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if name in names}

@@ -27,7 +27,7 @@ class AnyForgetting(TypedDict, total=False):
 
 
 def choose_forgetting(**forgetting: Unpack[AnyForgetting]) -> Forgetting:
-    """The forgetting that one of the keywords chooses; without any, none."""
+    """Return the forgetting that one of the keywords chooses; without any, none."""
     makers = {"rate": kinds.ExponentialWeights, "length": kinds.SlidingWindow}
     makers |= {"period": kinds.PeriodicRestart, "directional": kinds.DirectionalForgetting}
     chosen = {name: value for name, value in forgetting.items() if value is not None}
@@ -77,23 +77,17 @@ def radius_and_memory(
 def linear_keyword(spec: Spec, forgetting: ForgettingKind, **run: Any) -> dict[str, Any]:
     """The keyword of a forgetting with OPT-WLSVI's rate, or with LSVI-UCB-Restart's period as its length."""
     run |= dict(dim=spec.dim, horizon=spec.horizon)
-    return _keyword(forgetting, tuning.opt_wlsvi_rate(**run), tuning.restart_period(**run))
-
-
-def mixture_keyword(spec: Spec, forgetting: ForgettingKind, num_kernels: int, **run: Any) -> dict[str, Any]:
-    r"""The keyword of a forgetting for a mixture: $\log(1/\eta) = \sqrt{P/(JHK)}$, or as many episodes."""
-    run |= dict(horizon=spec.horizon)
-    rate = tuning.opt_wlsvi_rate(dim=num_kernels, **run, tuning="horizon_aware")
-    return _keyword(forgetting, rate, tuning.restart_period(dim=num_kernels * spec.horizon, **run))
+    return choose_keyword(forgetting, tuning.opt_wlsvi_rate(**run), tuning.restart_period(**run))
 
 
 def tabular_keyword(spec: Spec, forgetting: ForgettingKind, **run: Any) -> dict[str, Any]:
     """The keyword of a window, an epoch or weights that remember as long as `tabular_memory` says."""
     rate = tuning.rate_of(1 / tuning.tabular_memory(spec, **run))
-    return _keyword(forgetting, rate, tuning.tabular_period(spec, **run))
+    return choose_keyword(forgetting, rate, tuning.tabular_period(spec, **run))
 
 
-def _keyword(forgetting: ForgettingKind, rate: float, period: int) -> dict[str, Any]:
+def choose_keyword(forgetting: ForgettingKind, rate: float, period: int) -> dict[str, Any]:
+    """Return the keyword of `AnyForgetting` for a kind, with its rate, window or period."""
     keywords = {"none": {}, "exponential": {"rate": rate}}
     keywords |= {"window": {"length": period}, "restart": {"period": period}}
     return keywords[require_choice("forgetting", forgetting, list(keywords))]

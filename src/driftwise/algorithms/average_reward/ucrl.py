@@ -21,7 +21,7 @@ from driftwise.theory.tuning import growing_phases
 
 
 class Epoch(NamedTuple):
-    """A stretch of time with one policy."""
+    """A stretch of steps with one policy."""
 
     q: Array  # [S, A]
     bonus: Array  # [S, A] what is added to the mean rewards
@@ -44,12 +44,10 @@ class GainState(NamedTuple):
 
 @part
 class OptimisticGain(Agent):
-    r"""Act on the best of all MDPs that the samples allow, until some pair was seen as often as before.
+    r"""The agent of `ucrl2`, with the samples that are not forgotten and rewards `min(1, r̂ + radius)`.
 
-    The agent of `ucrl2`, with the samples that are not forgotten and rewards `min(1, r̂ + radius)`. An epoch
-    is also over when everything was forgotten and, if there is a `period`, after every so many steps. A pair
-    without samples may pay 1 and lead anywhere. Ties go to the first action. A plan's `values` are an upper
-    bound of the gain in the best of those MDPs.
+    An epoch is also over when everything was forgotten and, if there is a `period`, after every so many
+    steps. Ties go to the first action. A plan's `values` are an upper bound of the best plausible gain.
     """
 
     spec: Spec = member(Spec)
@@ -172,7 +170,7 @@ def tune_sw_ucrl(
 ) -> dict[str, Any]:
     """The window for ℓ changes, `W = (16.53 T D S √(A log(T/δ)) / ℓ)^(2/3)` [likely].
 
-    `changes` are `environment.changes(num_episodes)`, D is `environment.diameter(num_episodes)`.
+    They are `environment.changes(num_episodes)`, D is `environment.diameter(num_episodes)`.
     """
     if not isinstance(changes, (tuple, list)):
         raise ArgumentError("changes", "be a list of steps", changes)
@@ -193,7 +191,7 @@ def sw_ucrl(spec: Spec, *, length: Numeric, **optimism: Unpack[Optimism]) -> Opt
     When to use: the problem has no episodes, and you know roughly how many steps it stays the same.
     When not: rewards or transitions move in every step; `swucrl2_cw` has a bound for that.
     Reference: Gajane, Ortner & Auer 2018, Algorithm 1 [likely: the radii, which are those of UCRL2].
-    Deviations from the paper: those of `ucrl2`. A tuned window is never longer than the run.
+    Deviations from the paper: those of `ucrl2`.
     """
     return _with_ucrl2_radii(spec, SlidingWindow(length), **optimism)
 
@@ -223,8 +221,7 @@ def swucrl2_cw(
 
     With N(s,a) samples in the window, rewards lie within $2\sqrt{2\log(SAT/\delta)/\max(1,N)}$ of their means
     and transitions within an L1 distance of $2\sqrt{2S\log(SAT/\delta)/\max(1,N)} + \eta$. An epoch ends as
-    in UCRL2, and after every W steps. Each ball lets half of η go anywhere, so the optimistic diameter is at
-    most $2/\eta$ whatever mixture of MDPs the window holds.
+    in UCRL2, and after every W steps. The optimistic diameter is at most $2/\eta$.
 
     Args:
       widening: $\eta \ge 0$; with 0 the balls are those of the samples alone.
@@ -232,8 +229,7 @@ def swucrl2_cw(
     When to use: the problem has no episodes, and its transitions move slowly.
     When not: it is the rewards alone that move; widening then only makes the agent explore more.
     Reference: Cheung, Simchi-Levi & Zhu 2020, Algorithm 1 and Theorem 1.
-    Deviations from the paper: those of `ucrl2`; epochs end when W, 2W, … steps were played. A tuned window is
-    never longer than the run.
+    Deviations from the paper: those of `ucrl2`; epochs end when W, 2W, … steps were played.
     """
     num_episodes = require_number("num_episodes", num_episodes, at_least=1, integer=True)
     delta, scale, most = _checked(**optimism)
@@ -252,11 +248,10 @@ def tune_variation_ucrl(
     tuning: Literal["ours", "paper"] = "ours",
     diameter: float | None = None,
 ) -> dict[str, Any]:
-    """Phases of `⌈i²/V²⌉` steps for a variation V, each widened by its own share of `variations`.
+    """Phases of `⌈i²/V²⌉` steps for a variation V, each widened by its share of `variations`.
 
-    They are `environment.variation(num_episodes)`. `tuning="ours"`: V is their `total` `V_r + V_p`, given as
-    `variation`. `"paper"`: V is `V_r + D V_p` from `variations` alone, with the `diameter` D,
-    `environment.diameter(num_episodes)`.
+    For `tuning="ours"` V is their `total` `V_r + V_p`, given as `variation`, for `"paper"` it is `V_r + D
+    V_p` with the environment's `diameter` D.
     """
     moves = require_instance("variations", variations, Variation)
     if not len(moves.reward) == len(moves.transition) == num_episodes - 1:
@@ -270,11 +265,11 @@ def tune_variation_ucrl(
         variation = float(moves.reward_budget + bound * moves.transition_budget)
     restarts = growing_phases(num_episodes=num_episodes, variation=variation)
     phases = [*itertools.pairwise((0, *restarts, num_episodes))]
-    reward, transition = (
-        Phases(restarts, tuple(float(moves_of_kind[start : end - 1].sum()) for start, end in phases))
-        for moves_of_kind in (moves.reward, moves.transition)
-    )
-    return dict(restarts=restarts, reward_widening=reward, transition_widening=transition)
+    numbers: dict[str, Any] = dict(restarts=restarts)
+    for kind in ("reward", "transition"):
+        sums = tuple(float(getattr(moves, kind)[start : end - 1].sum()) for start, end in phases)
+        numbers[f"{kind}_widening"] = Phases(restarts, sums)
+    return numbers
 
 
 @tuned_by(tune_variation_ucrl, "restarts", "reward_widening", "transition_widening")
@@ -303,25 +298,18 @@ def variation_ucrl(
       reward_widening: $V_r \ge 0$, the variation of rewards in a phase, or `Phases(restarts, values)`.
       transition_widening: $V_p \ge 0$, that of transitions.
 
-    The paper's phases have $\lceil i^2/(V_r + DV_p)^2\rceil$ steps, $i = 1, 2, \dots$, for regret of at most
-    $74DS(V_r + DV_p)^{1/3}T^{2/3}\sqrt{A\log(16S^2AT^5/\delta)}$. Those of `tuned` are ours, for $V = V_r +
-    V_p$, with regret of the order $DS\sqrt A\,V^{1/3}T^{2/3}$, up to $D^{1/3}$ times less.
-
     When to use: the problem has no episodes, and you know how much it varies in all.
     When not: the variation is unknown. Phases and radii are made from it.
-    Reference: Ortner, Gajane & Auer 2019, Algorithms 1 and 2 and Theorem 3. Its regret is $v^*_T(s_1) -
-    \sum_t r_t$, against the best policy for all T steps; regret is against the gain of each step here.
-    Deviations from the paper: those of `ucrl2`; the phases of `tuned`; moves from one phase to the next are
-    no part of a phase's variation.
+    Reference: Ortner, Gajane & Auer 2019, Algorithms 1 and 2 and Theorem 3, for regret against the best
+    policy for all T steps; here it is against the gain of each step.
+    Deviations from the paper: those of `ucrl2`; phases of `tuned` are for $V_r + V_p$ where its have $V_r +
+    DV_p$, which gains up to $D^{1/3}$; moves from one phase to the next are no part of a phase's variation.
     """
     num_states, (delta, scale, most) = spec.num_states, _checked(**optimism)
     logarithm = np.log(16 * num_states * spec.num_actions / delta)
+    rewards, transitions = ("reward_widening", reward_widening), ("transition_widening", transition_widening)
     radii = []
-    widenings = (
-        ("reward_widening", reward_widening, 1),
-        ("transition_widening", transition_widening, num_states),
-    )
-    for name, widening, size in widenings:
+    for (name, widening), size in ((rewards, 1), (transitions, num_states)):
         if not isinstance(widening, Phases):
             widening = require_numeric(name, widening, at_least=0)
         elif widening.starts != tuple(restarts):

@@ -1,4 +1,4 @@
-"""CW-OFUL and its variants that forget: optimism where rewards may be corrupted."""
+"""CW-OFUL, also with forgetting: optimism where rewards may be corrupted."""
 
 import math
 from typing import Any, Unpack
@@ -9,6 +9,7 @@ from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.bandits import bandit_agent as bandit
 from driftwise.algorithms.bandits.bandit_agent import BonusNorm, Confidence, Information, SpreadConfidence
 from driftwise.algorithms.bandits.lin_ucb import WeightUcbRun, tune_weight_ucb
+from driftwise.base.schema import add_defaults
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import ArgumentError, require_number, require_numeric
 from driftwise.parts import Caution, CautiousUcb, ExponentialWeights, LeastSquares, NoForgetting
@@ -16,24 +17,16 @@ from driftwise.parts import Caution, CautiousUcb, ExponentialWeights, LeastSquar
 _LEAST = 1e-12  # corruption below which no sample is weighed down
 
 
-def _caution(
-    spec: Spec,
-    alpha: Numeric | None,
-    corruption: Numeric,
-    noise_scale: Numeric | None = None,
-    norm_bound: Numeric = 1.0,
-    ridge: Numeric = 1.0,
-    **_: Any,
-) -> Caution:
-    """Caution with the α that was given, or with `(σ√d + √λS)/C`."""
+def _caution(spec: Spec, alpha: Numeric | None, corruption: Numeric, confidence: SpreadConfidence) -> Caution:
+    """Return caution with the α that was given, or with `(σ√d + √λS)/C`."""
     if alpha is not None:
         return Caution(alpha)
-    if noise_scale is None:
+    options = add_defaults(SpreadConfidence, confidence)
+    if options["noise_scale"] is None:
         raise ArgumentError("alpha", "be a number above 0 where no noise_scale is given", None)
-    numbers = dict(noise_scale=noise_scale, norm_bound=norm_bound, ridge=ridge)
-    sigma, bound, ridge = (np.asarray(require_numeric(*item, at_least=0)) for item in numbers.items())
-    spread = sigma * math.sqrt(spec.dim) + np.sqrt(ridge) * bound
-    return Caution(spread / np.maximum(corruption, _LEAST))
+    names = "noise_scale", "norm_bound", "ridge"
+    sigma, bound, ridge = (np.asarray(require_numeric(name, options[name], at_least=0)) for name in names)
+    return Caution((sigma * math.sqrt(spec.dim) + np.sqrt(ridge) * bound) / np.maximum(corruption, _LEAST))
 
 
 def tune_cw_oful(
@@ -46,11 +39,8 @@ def tune_cw_oful(
 ) -> dict[str, Any]:
     """`λ = σ²/S²`. Where the corruption is not known, √K stands for it: `d√K` holds up to so much of it."""
     noise_scale = require_number("noise_scale", noise_scale, above=0)
-    norm_bound = require_number("norm_bound", norm_bound, above=0)
-    return dict(
-        ridge=(noise_scale / norm_bound) ** 2,
-        corruption=math.sqrt(num_episodes) if corruption is None else corruption,
-    )
+    ridge = (noise_scale / require_number("norm_bound", norm_bound, above=0)) ** 2
+    return dict(ridge=ridge, corruption=math.sqrt(num_episodes) if corruption is None else corruption)
 
 
 @tuned_by(tune_cw_oful, "ridge", "corruption")
@@ -76,12 +66,11 @@ def cw_oful(
       alpha: $\alpha > 0$; $(\sigma\sqrt d + \sqrt\lambda S)/C$ unless given.
     When to use: nothing drifts, but some rewards may be wrong, and you can bound by how much in all.
     When not: rewards can be trusted, or the problem drifts; see `lin_ucb` and `robust_weight_ucb`.
-    Reference: He, Zhou, Zhang & Gu 2022, CW-OFUL, at second hand: $\alpha$ and the tuned $\lambda$ may be
-    printed with other constants.
+    Reference: He, Zhou, Zhang & Gu 2022, CW-OFUL, at second hand: its $\alpha$ and $\lambda$ may differ.
     Deviations from the paper: those of `lin_ucb`.
     """
     amount = require_numeric("corruption", corruption, at_least=0)
-    caution = _caution(spec, alpha, amount, **confidence)
+    caution = _caution(spec, alpha, amount, confidence)
     radius: Any = dict(spread="epochs", shares=1, information=information)
     radius |= dict(widening=np.multiply(caution.alpha, amount))
     return bandit.ucb_agent(spec, NoForgetting(), "single", caution, **radius, **confidence)
@@ -117,12 +106,9 @@ def robust_weight_ucb(
 ) -> LeastSquares:
     r"""Weighted UCB with the cautious weights of `cw_oful`, for rewards that drift and are corrupted.
 
-    $$V_t = \sum_{\tau<t} \eta^{t-1-\tau} w_\tau x_\tau x_\tau^\top + \lambda I, \qquad
-      \hat\theta_t = V_t^{-1} \sum_{\tau<t} \eta^{t-1-\tau} w_\tau x_\tau r_\tau, \qquad
-      w_t = \min\Bigl\{1, \frac{\alpha}{\|x_t\|_{V_t^{-1}}}\Bigr\},$$
-
-    and the radius $\beta_t$ of `weight_ucb`, wider by $\alpha\eta^{-1/2}\tilde C$: corruption is forgotten at
-    half the rate. With `norm="sandwich"` the width of noise alone has the sandwich:
+    $w_t$, $V_t$ and $\hat\theta_t$ are those of `cw_oful` with the weights $\eta^{t-1-\tau} w_\tau$, and
+    $\beta_t$ that of `weight_ucb`, wider by $\alpha\eta^{-1/2}\tilde C$: corruption is forgotten at half the
+    rate. With `norm="sandwich"` the width of noise alone has the sandwich:
     $$\tilde V_t = \sum_{\tau<t} \eta^{2(t-1-\tau)} w_\tau^2 x_\tau x_\tau^\top + \lambda I, \qquad
       \beta_t\sqrt{x^\top V_t^{-1} \tilde V_t V_t^{-1} x} +
       \alpha\eta^{-1/2}\tilde C\sqrt{x^\top V_t^{-1} x}.$$
@@ -135,12 +121,12 @@ def robust_weight_ucb(
       radius: instead of $\beta_t$: with `"single"` for noise and corruption, with `"sandwich"` for noise.
     When to use: the problem drifts and some rewards may be wrong.
     When not: rewards can be trusted. Caution gives weight away, and no bound covers both at once.
-    Reference: weights of He, Zhou, Zhang & Gu 2022; for forgetting they are our derivation, see
+    Reference: weights of He, Zhou, Zhang & Gu 2022; with forgetting they are ours, see
     `driftwise.parts.least_squares.Caution`. No bound on the regret is known.
     """
     forgetting = ExponentialWeights(rate)
     amount = require_numeric("corruption", corruption, at_least=0) / np.sqrt(forgetting.rate)
-    caution = _caution(spec, alpha, amount, **confidence)
+    caution = _caution(spec, alpha, amount, confidence)
     widening = np.multiply(caution.alpha, amount)
     if norm != "sandwich":
         return bandit.ucb_agent(spec, forgetting, norm, caution, widening=widening, **confidence)

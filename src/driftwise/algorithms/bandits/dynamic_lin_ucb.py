@@ -1,4 +1,4 @@
-"""dLinUCB: a pool of LinUCB models under a master that detects when they have become wrong."""
+"""dLinUCB: a pool of LinUCB models, which are replaced when they have become wrong."""
 
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -36,8 +36,7 @@ class PoolState(NamedTuple):
 class ModelPool(Wrapper):
     """A pool of models, of which the one of least badness acts: the agent of `dynamic_lin_ucb`.
 
-    `margin` is ε, `window` τ, `discard_level` δ₁, `admit_share` δ̃₁/δ₁, `badness_delta` δ₂. `capacity` is
-    the number of slots; `longest_window`, of the ring of judgements, the power of two above any `window`.
+    `margin` is ε, `discard_level` δ₁. The ring of judgements holds the power of two above any `window`.
     """
 
     base: LeastSquares = member(LeastSquares)
@@ -56,25 +55,16 @@ class ModelPool(Wrapper):
         longest = max(int(np.max(self.window)), self.longest_window)
         object.__setattr__(self, "longest_window", 1 << (longest - 1).bit_length())
 
-    @property
-    def ring_length(self) -> int:
-        """One more than a window holds: the newest judgement is in before the oldest is out."""
-        return self.longest_window + 1
-
     def init(self, features: FeatureTable) -> PoolState:
         xp = namespace(features.values)
         empty = self.base.init(features)
         counts = xp.zeros(self.capacity, dtype=empty.tick.dtype)
         slots = xp.zeros(self.capacity, dtype=empty.gram.dtype)
-        return PoolState(
-            models=map_tree(lambda leaf: xp.astype(expand_like(slots, leaf), leaf.dtype) + leaf, empty),
-            alive=xp.arange(self.capacity) == 0,
-            created=counts,
-            num_wrong=counts,
-            wrong=xp.zeros((self.ring_length, self.capacity), dtype=xp.bool),
-            tick=empty.tick,
-            num_created=empty.tick + 1,
-        )
+        models = map_tree(lambda leaf: xp.astype(expand_like(slots, leaf), leaf.dtype) + leaf, empty)
+        # One more than a window holds: the newest judgement is in before the oldest is out.
+        wrong = xp.zeros((self.longest_window + 1, self.capacity), dtype=xp.bool)
+        alive = xp.arange(self.capacity) == 0
+        return PoolState(models, alive, counts, counts, wrong, empty.tick, empty.tick + 1)
 
     def plan(self, state: PoolState, features: FeatureTable, key: Key) -> Plan:
         return self.base.plan(self.moments(state), features, key)
@@ -97,9 +87,9 @@ class ModelPool(Wrapper):
         bonus = self.base.exploration.perturb(inverse, models, pulled, _NO_KEY)[:, 0]
         wrong = xp.abs(predicted - episode.rewards) > bonus + self.margin
         # Write, then read: a buffer that is read before it is written would be copied when compiled.
-        ring = write_at(state.wrong, state.tick % self.ring_length, wrong)
+        ring = write_at(state.wrong, state.tick % len(state.wrong), wrong)
         out = state.tick - self.window
-        leaving = ring[out % self.ring_length] & (out >= state.created)
+        leaving = ring[out % len(ring)] & (out >= state.created)
         num_wrong = state.num_wrong + xp.astype(wrong, integer) - xp.astype(leaving, integer)
 
         learns = xp.astype(state.alive & ~wrong, integer)
@@ -108,12 +98,8 @@ class ModelPool(Wrapper):
         models = self.base.forgetting.update(models, sample)._replace(
             tick=models.tick + learns, weight=models.weight + count, weight_sq=models.weight_sq + count
         )
-        judged = state._replace(wrong=ring, num_wrong=num_wrong, tick=state.tick + 1)
-        return self._replace_bad(judged, models)
-
-    def _replace_bad(self, state: PoolState, models: Moments) -> PoolState:
-        """Discard bad models; without any good one, create one in a free slot or in the worst one's."""
-        xp = namespace(models.gram)
+        state = state._replace(wrong=ring, num_wrong=num_wrong, tick=state.tick + 1)
+        # Discard bad models; without any good one, create one in a free slot or in the worst one's.
         badness, doubt = self._badness(state)
         surely = badness - doubt
         alive = state.alive & (surely < self.discard_level)
@@ -163,11 +149,11 @@ def dynamic_lin_ucb(
 ) -> ModelPool:
     r"""LinUCB models that are created, selected and discarded by how often they predict wrongly (dLinUCB).
 
-    Model $m$ was wrong about the arm $x$ with reward $r$ if
+    Model $m$ learns from a round with the arm $x$ and reward $r$ unless it was wrong,
     $$e_t(m) = \mathbb 1\bigl[|x^\top\hat\theta_m - r| > B_m(x) + \varepsilon\bigr], \qquad
       B_m(x) = \beta_m\sqrt{x^\top\Lambda_m^{-1}x}, \qquad
-      \varepsilon = \sqrt2\,\sigma\,\mathrm{erf}^{-1}(1-\delta_1);$$
-    it learns from the round if it was not. With $n_m$ the smaller of $\tau$ and its age,
+      \varepsilon = \sqrt2\,\sigma\,\mathrm{erf}^{-1}(1-\delta_1).$$
+    With $n_m$ the smaller of $\tau$ and its age,
     $$\hat e_m = \frac1{n_m}\sum_{i > t-n_m} e_i(m), \qquad d_m = \sqrt{\frac{\ln(1/\delta_2)}{2n_m}}.$$
     The model with the least $\hat e_m - \sqrt{\ln\tau}\,d_m$ pulls the arm of largest $x^\top\hat\theta_m +
     B_m(x)$. After the round, models with $\hat e_m \ge \delta_1 + d_m$ are discarded, and if none has $\hat
@@ -182,11 +168,10 @@ def dynamic_lin_ucb(
       capacity: models that the pool can hold.
     When to use: the problem jumps rarely and stays the same in between.
     When not: it drifts slowly. A model is found wrong only when it is far off.
-    Reference: Wu, Iyer & Wang 2018, Algorithm 1. The defaults of $\tau, \delta_1, \tilde\delta_1, \delta_2$
-    are those with which Russac, Vernade & Cappé (NeurIPS 2019) published their code of it.
-    Deviations from the paper: the pool is bounded by `capacity`; when it is full, a new model replaces that
-    of the highest $\hat e_m$. The radius has explicit constants (Abbasi-Yadkori et al. 2011). A new model
-    ranks as if judged once, without error. The oldest of tied models acts; arms that tie are drawn.
+    Reference: Wu, Iyer & Wang 2018, Algorithm 1. Defaults are those of Russac, Vernade & Cappé's code of it.
+    Deviations from the paper: in a full pool a new model replaces that of the highest $\hat e_m$. The radius
+    has explicit constants (Abbasi-Yadkori et al. 2011). A new model ranks as if judged once, without error.
+    The oldest of tied models acts.
     """
     known: Any = dict(noise_scale=noise_scale, norm_bound=norm_bound, delta=delta, radius_scale=radius_scale)
     known |= dict(spread="epochs", shares=1, radius=radius, ridge=ridge)

@@ -61,8 +61,8 @@ def glb_weight_ucb(
     $$\lambda c_\mu\hat\theta_t + \sum_{\tau<t} \eta^{t-1-\tau}(\mu(x_\tau^\top\hat\theta_t) - r_\tau)x_\tau
       = 0, \qquad V_t = \sum_{\tau<t} \eta^{t-1-\tau} x_\tau x_\tau^\top + \lambda I,$$
     $$x_t \in \arg\max_x\; \mu(x^\top\tilde\theta_t) + \frac{2k_\mu}{c_\mu}\beta_t \sqrt{x^\top V_t^{-1} x},$$
-    where $\tilde\theta_t$ is $\hat\theta_t$, projected onto the ball if $\|\hat\theta_t\| > S$; $\beta_t$ is
-    the radius of `d_lin_ucb` with $c_\mu S$ for $S$; $c_\mu \le \mu'(z) \le k_\mu = 1/4$ where $|z| \le S$.
+    where $\tilde\theta_t$ is $\hat\theta_t$, projected onto the ball $\|\theta\| \le S$; $\beta_t$ is the
+    radius of `d_lin_ucb` with $c_\mu S$ for $S$; $c_\mu \le \mu'(z) \le k_\mu = 1/4$ where $|z| \le S$.
 
     Args:
       ridge: $\lambda > 0$; the paper's is $d/c_\mu^2$.
@@ -73,17 +73,18 @@ def glb_weight_ucb(
     Reference: Wang, Zhao & Zhou 2023, GLB-WeightUCB.
     Deviations from the paper: $\delta'$, as of `d_lin_ucb`; samples of weights below 1e-12 are dropped.
     """
-    options = add_defaults(SpreadConfidence, confidence)
-    least, largest = click_slopes(options["norm_bound"])
-    own: Any = options | dict(
-        noise_scale=_COIN if options["noise_scale"] is None else options["noise_scale"],
-        norm_bound=least * np.asarray(options["norm_bound"], dtype=float),
-        radius_scale=2 * largest / least * np.asarray(options["radius_scale"], dtype=float),
+    options: Any = add_defaults(SpreadConfidence, confidence)
+    ridge, norm_bound = options["ridge"], options["norm_bound"]
+    least, largest = click_slopes(norm_bound)
+    if options["noise_scale"] is None:
+        options["noise_scale"] = _COIN
+    options["norm_bound"] = least * np.asarray(norm_bound, dtype=float)
+    options["radius_scale"] = 2 * largest / least * np.asarray(options["radius_scale"], dtype=float)
+    numbers = dict(
+        exploration=Ucb(confidence_radius(**options), "single"), ridge=ridge, norm_bound=norm_bound
     )
-    numbers = {name: options[name] for name in ("ridge", "norm_bound")}
-    numbers |= dict(likelihood_ridge=least * np.asarray(options["ridge"], dtype=float))
-    exploration = Ucb(confidence_radius(**own), "single")
-    return likelihood_agent(spec, rate, options["num_episodes"], "ball", exploration=exploration, **numbers)
+    numbers |= dict(likelihood_ridge=least * np.asarray(ridge, dtype=float))
+    return likelihood_agent(spec, rate, options["num_episodes"], "ball", **numbers)
 
 
 def tune_sc_d_glucb(
@@ -114,14 +115,12 @@ def sc_d_glucb(
     $$\lambda\hat\theta_t + \sum_{\tau<t} \eta^{t-1-\tau}(\mu(x_\tau^\top\hat\theta_t) - r_\tau)x_\tau
       = 0, \qquad V_t = \sum_{\tau<t} \eta^{t-1-\tau} x_\tau x_\tau^\top + \frac{\lambda}{c_\mu} I,$$
     $$x_t \in \arg\max_x\; \mu(x^\top\hat\theta_t) + \frac{\beta_t}{\sqrt{c_\mu}} \sqrt{x^\top V_t^{-1} x},$$
-    with the radius $\beta_t$ of `driftwise.parts.SelfConcordantRadius`, which is smaller where
-    $\|\hat\theta_t\| \le S$.
+    with the radius $\beta_t$ of `driftwise.parts.SelfConcordantRadius`.
 
     Args:
       rate: $\eta \in (0, 1)$; $\gamma$ in the paper.
       ridge: $\lambda > 0$; the paper's is $d\log K$.
-      radius: in the place of $\beta_t/\sqrt{c_\mu}$.
-      radius_scale: a factor of $\beta_t$; the paper's experiments have 1/5.
+      radius: in the place of $\beta_t/\sqrt{c_\mu}$; the paper's experiments have the `radius_scale` 1/5.
     When to use: rewards are clicks with chances near 0 or 1, which jump a few times.
     When not: rounds are many. A round costs as much as there are samples; `d_glb_omd` has one step.
     Reference: Russac, Faury, Cappé & Garivier 2021, SC-D-GLUCB.
@@ -165,8 +164,7 @@ def d_glb_omd(
 ) -> MirrorDescent:
     r"""Discounted GLB-OMD: rewards that are clicks or counts, at a constant cost a round.
 
-    A reward has the mean $\mu(x^\top\theta_t)$. One step of mirror descent a round, in the metric of the
-    weighted curvature so far,
+    A reward has the mean $\mu(x^\top\theta_t)$. Every round has one step of mirror descent,
     $$A = \eta H_t + (1-\eta)\lambda I, \qquad c = A^{-1}\eta H_t\theta_t, \qquad
       \tilde A = A + \tfrac{\zeta}{g}\mu'(x_t^\top c)\,x_tx_t^\top,$$
     $$u = c - \tfrac{\zeta}{g}\tilde A^{-1}x_t(\mu(x_t^\top c) - r_t), \qquad
@@ -179,20 +177,19 @@ def d_glb_omd(
 
     Args:
       rate: $\eta \in (0, 1]$; 1 is GLB-OMD, which never forgets.
-      link: $\mu$: `"logistic"` for clicks ($g = 1$), `"log"` for counts ($g = 1$), `"identity"` for rewards
-        with noise ($g = \sigma^2$).
+      link: $\mu$: `"logistic"` for clicks, `"log"` for counts, `"identity"` for numbers; $g$ is 1, 1,
+        $\sigma^2$.
       norm_bound: $S \ge \|\theta\|$ for features of norms up to 1; 5 has chances of clicks of 0.7 to 99.3 %.
       noise_scale: $\sigma > 0$, for the identity alone.
-      ridge: $\lambda > 0$; without it $\max\{14d\zeta R^2, 6\zeta RSk_\mu/g\}$, which theory asks for, or 1
-        for the identity.
+      ridge: $\lambda > 0$; without it theory's $\max\{14d\zeta R^2, 6\zeta RSk_\mu/g\}$, 1 for the identity.
       radius: $\beta \ge 0$, or a part of `driftwise.parts.radii`, instead of $\beta_t$.
       num_episodes: rounds of the run: $\delta' = \delta/K$; without it $\delta' = \delta/(2t(1+\ln t)^2)$.
       radius_scale: a factor of $\beta_t$; a tenth, with $\lambda = d$, often does better.
     When to use: rewards are clicks or counts that drift, and a round must cost the same however long it runs.
     When not: rewards are numbers with a linear mean; `d_lin_ucb` needs no link.
     Reference: Zhang, Xu, Zhao & Sugiyama 2025, GLB-OMD, which it is for $\eta = 1$.
-    Deviations from the paper: the weights are ours, with a radius that is valid where nothing drifts; a start
-    at 0 has $\lambda S^2$ for the paper's $4\lambda S^2$; the radius has the determinant, not its bound.
+    Deviations from the paper: the weights are ours, with a radius that is valid where nothing drifts; it has
+    $\lambda S^2$ for the paper's $4\lambda S^2$, as it starts at 0, and the determinant, not its bound.
     """
     require_bandit(spec)
     mean = link_from_name(link)

@@ -26,12 +26,10 @@ def lin_ucb(
     $$\beta_t = \sqrt\lambda S + \sigma\sqrt{2\log\tfrac1\delta + \ell_t}, \qquad
       \ell_t = d\log\Bigl(1 + \frac{t-1}{\lambda d}\Bigr) \ge \log\frac{\det V_t}{\lambda^d}.$$
 
-    Args:
-      delta: $\delta$, the chance of failure in any round.
     When to use: nothing drifts; it is the baseline that does not forget.
     When not: the problem changes. Old rewards outweigh new ones for as long as they were right.
     Reference: Abbasi-Yadkori, Pál & Szepesvári 2011, Figure 1 and Theorem 2.
-    Deviations from the paper: `information="count"` bounds the determinant; ties are broken at random.
+    Deviations from the paper: `information="count"` bounds the determinant.
     """
     spread: Any = dict(spread="epochs", shares=1, information=information)
     return bandit.ucb_agent(spec, parts.NoForgetting(), **spread, **confidence)
@@ -43,19 +41,16 @@ def sw_lin_ucb(spec: Spec, *, length: Numeric, **confidence: Unpack[SpreadConfid
     r"""Sliding-window linear UCB (SW-UCB in the paper): sums over the newest $W$ rounds, $\tau \ge t - W$.
 
     Estimate and index are those of `lin_ucb` for these sums, with
-    $$\beta_t = \sqrt\lambda S
-      + \sigma\sqrt{2\log\tfrac1{\delta'} + d\log\Bigl(1 + \frac n{\lambda d}\Bigr)},
+    $$\beta_t = \sqrt\lambda S + \sigma\sqrt{2\log\tfrac1{\delta'} + d\log\Bigl(1 + \frac n{\lambda d}\Bigr)},
       \qquad n = \min\{t-1, W\}.$$
 
     Args:
-      confidence: `"published"` has $n = W$ from the start and $\delta' = \delta$, which does not cover all
-        rounds at once.
+      confidence: `"published"` has $n = W$ and $\delta' = \delta$, which does not cover all rounds at once.
     When to use: a reward is of full use for a known number of rounds and of none after that.
     When not: memory is scarce. A long window keeps all its samples; `d_lin_ucb` keeps sums.
-    Reference: Cheung, Simchi-Levi & Zhu 2019, Algorithm 1. The bound is that of the corrected analysis
-    (Touati & Vincent 2020).
-    Deviations from the paper: the radius is the sharper one of the determinant's bound, where the paper has
-    $\sigma\sqrt{d\log((1 + W/\lambda)/\delta)}$; $\delta'$ as in `d_lin_ucb`; ties are broken at random.
+    Reference: Cheung, Simchi-Levi & Zhu 2019, Algorithm 1; the bound is of Touati & Vincent 2020.
+    Deviations from the paper: $\delta'$, and the radius, where it has $\sigma\sqrt{d\log((1 +
+    W/\lambda)/\delta)}$.
     """
     window = parts.SlidingWindow(length)
     return bandit.ucb_agent(spec, window, memory=window.length, **confidence)
@@ -73,13 +68,11 @@ def restart_lin_ucb(
     Args:
       num_episodes: rounds of the run: $\delta' = \delta/\lceil K/E \rceil$; without it $\delta' =
         \delta/(2e(1+\ln e)^2)$ in the epoch $e = 1, 2, \dots$
-      confidence: `"published"` has $n = E$ from the start and $\delta' = \delta$, which does not cover all
-        epochs at once; `information` does not count then.
+      confidence: `"published"` has $n = E$ and $\delta' = \delta$ whatever the `information`.
     When to use: restarts on a schedule suit you, with a season or a release.
     When not: changes come at unknown times. Each restart also throws away what is still true.
-    Reference: Zhao, Zhang, Jiang & Zhou 2020, Algorithm 1. The bound is that of the corrected analysis
-    (Touati & Vincent 2020).
-    Deviations from the paper: the radius, see `confidence`; ties are broken at random.
+    Reference: Zhao, Zhang, Jiang & Zhou 2020, Algorithm 1; the bound is of Touati & Vincent 2020.
+    Deviations from the paper: the radius, see `confidence`.
     """
     restarts = parts.PeriodicRestart(period)
     spread: Any = dict(spread="epochs", memory=restarts.period, information=information)
@@ -99,8 +92,8 @@ def oracle_restart(
 
     Args:
       changes: rounds, from 0, the first of each stretch after a change: `environment.changes(num_episodes)`.
-      delta: $\delta$, the chance of failure in any round: $\delta' = \delta/L$ in each of the L epochs.
-    When to use: you want to know what forgetting could reach. It knows the changes.
+      delta: $\delta$, the chance of failure: $\delta' = \delta/L$ in each of the L epochs.
+    When to use: you want to know what forgetting could reach.
     When not: outside of simulations, where nobody knows the changes.
     """
     restarts = parts.RestartAt(changes)
@@ -124,9 +117,8 @@ def d_lin_ucb(
 
     When to use: the parameter drifts, and you know roughly how many rounds a reward stays useful.
     When not: you do not know that; `adaptive_lin_ucb` weighs memories by itself.
-    Reference: Russac, Vernade & Cappé 2019, Algorithm 1 and Theorem 1. The bound is that of the corrected
-    analysis (Touati & Vincent 2020).
-    Deviations from the paper: $\delta'$, see `confidence`; ties are broken at random.
+    Reference: Russac, Vernade & Cappé 2019, Algorithm 1; the bound is of Touati & Vincent 2020.
+    Deviations from the paper: $\delta'$, see `confidence`.
     """
     return bandit.ucb_agent(spec, parts.ExponentialWeights(rate), norm, **confidence)
 
@@ -150,9 +142,7 @@ def tune_weight_ucb(spec: Spec, **run: Unpack[WeightUcbRun]) -> dict[str, Any]:
 @tuned_by(tune_weight_ucb, "rate", "ridge", "num_episodes", "confidence")
 @register("exponential weights", "UCB, single norm")
 def weight_ucb(spec: Spec, *, rate: Numeric, **confidence: Unpack[SpreadConfidence]) -> LeastSquares:
-    r"""Weighted UCB: the estimate and radius of `d_lin_ucb`, the width of one matrix.
-
-    $$x_t \in \arg\max_x\; x^\top\hat\theta_t + \beta_t \sqrt{x^\top V_t^{-1} x}.$$
+    r"""Weighted UCB: the estimate and radius of `d_lin_ucb`, the width $\|x\|_{V_t^{-1}}$ of one matrix.
 
     $V^{-1}\tilde V V^{-1} \preceq V^{-1}$, so the index is still optimistic.
 
@@ -175,10 +165,7 @@ def d_rand_lin_ucb(
     sign: Literal["folded", "signed"] = "folded",
     **confidence: Unpack[SpreadConfidence],
 ) -> LeastSquares:
-    r"""Discounted randomised linear UCB: estimate, radius and norm of `d_lin_ucb`, times one draw a round.
-
-    $$x_t \in \arg\max_x\; x^\top\hat\theta_t
-      + Z_t \beta_t \sqrt{x^\top V_t^{-1} \tilde V_t V_t^{-1} x}.$$
+    r"""Discounted randomised linear UCB: `d_lin_ucb` with the bonus times one draw $Z_t$ a round.
 
     Args:
       radius_scale: a factor of $\beta_t$, hence the scale of $Z_t$, which theory leaves open.
@@ -205,20 +192,15 @@ def clock_lin_ucb(
 ) -> LeastSquares:
     r"""Linear UCB on samples that weigh $\omega_i = 2^{-(t - t_i)/h}$ at the time $t$, in seconds.
 
-    $$\hat\theta_t = V_t^{-1}\sum_i\omega_i x_i r_i, \qquad
-      V_t = \sum_i\omega_i x_i x_i^\top + \lambda I, \qquad
-      x_t \in \arg\max_x\; x^\top\hat\theta_t + \beta_t \sqrt{x^\top V_t^{-1} x},$$
-    $$\beta_t = \sqrt\lambda S
-      + \sigma\sqrt{2\log\tfrac1{\delta'} + d\log\Bigl(1 + \frac{\sum_i\omega_i^2}{\lambda d}\Bigr)}.$$
-
-    Online a sample has the time of its decision; in the simulator rounds are a second apart.
+    It is `weight_ucb` for these weights, with $\sum_i\omega_i^2$ in its radius. Online a sample has the time
+    of its decision; in the simulator rounds are a second apart.
 
     Args:
       half_life: $h > 0$: seconds, a `timedelta`, or text such as `"6h"` or `"2 days"`.
       prior: what silence does to the estimate: `"zero"` sends it to 0, `"hold"` leaves it where it is while
         the width grows to that of the ridge, `"decay"` leaves it while the width grows without end.
       reference: `"now"` weighs samples at the time of the decision, `"last"` at that of the last sample.
-      norm: `"single"` as above; `"sandwich"` is the norm of D-LinUCB, with the sums of $\omega_i^2$.
+      norm: `"single"` as in `weight_ucb`; `"sandwich"` as in `d_lin_ucb`.
     When to use: rewards come at uneven times, and you know how many hours a reward stays useful.
     When not: rounds are evenly spaced; `d_lin_ucb` counts them and is simpler.
 
@@ -257,20 +239,19 @@ def sift_lin_ucb(
     $$x_t \in \arg\max_x\; x^\top V_t^{-1}b_t + \beta_t\sqrt{x^\top V_t^{-1}\tilde V_tV_t^{-1}x}, \qquad
       V_1 = \tilde V_1 = \lambda I, \quad b_1 = 0.$$
 
-    Of orthogonal arms each forgets by its own plays: $1/(1-\eta)$ of them count. No width grows without a
-    play, so that an arm which has become better is not tried again. `fading` is a remedy, `epsilon` of an
-    online bandit another: with $\rho < 1$ a round's update begins with $V_t \leftarrow \rho V_t +
-    (1-\rho)\lambda I$, $\tilde V_t$ likewise, and $b_t \leftarrow \rho b_t$.
+    No width grows without a play, so that an arm which has become better is not tried again. `fading` is a
+    remedy, `epsilon` of an online bandit another: with $\rho < 1$ a round's update begins with $V_t
+    \leftarrow
+    \rho V_t + (1-\rho)\lambda I$, $\tilde V_t$ likewise, and $b_t \leftarrow \rho b_t$.
 
     Args:
       rate: $\eta \in (0, 1]$; 1 is `lin_ucb` if nothing fades.
       threshold: $\epsilon > 0$; arms with $\|x\|^2 < \epsilon$ teach nothing.
       fading: $\rho \in (0, 1]$, above $\eta$: what is not played weighs $e^{-1}$ after $1/(1-\rho)$ rounds.
-      noise_scale: $\sigma \ge 0$; needed unless `radius` is given. The radius of `d_lin_ucb` has
-        $\operatorname{tr}\tilde V_t - d\lambda$ in the place of $\sum\omega^2$.
     When to use: some arms are played rarely, and what is known of them should last until then.
     When not: an arm may become better while nobody plays it, and nothing fades, or you need a bound.
-    Reference: the forgetting is SIFt, of Lai & Bernstein 2024. The bandit and $\tilde V_t$, the covariance of
-    $b_t - V_t\theta$ in units of the noise, are ours. $\beta_t$ is borrowed: no deviation bound is known.
+    Reference: the forgetting is SIFt, of Lai & Bernstein 2024. The bandit and $\tilde V_t$ are ours.
+    $\beta_t$ is that of `d_lin_ucb` for $\sum\omega^2 = \operatorname{tr}\tilde V_t - d\lambda$; no bound is
+    known.
     """
     return bandit.ucb_agent(spec, parts.DirectionalForgetting(rate, threshold, fading), norm, **confidence)

@@ -47,18 +47,15 @@ def epsilon_greedy(
 @tuned_by(tune_ridge, "ridge")
 @register("none", "Thompson sampling", bound="d^(3/2) K^(1/2), stationary")
 def lin_ts(spec: Spec, *, scale: Numeric, ridge: Numeric = 1.0) -> LeastSquares:
-    r"""Linear Thompson sampling.
+    r"""Linear Thompson sampling, with the estimate $\hat\theta_t$ and the matrix $V_t$ of `lin_ucb`.
 
-    $$\tilde\theta_t \sim N(\hat\theta_t, a^2 V_t^{-1}), \qquad x_t \in \arg\max_x\; x^\top\tilde\theta_t,$$
-
-    with $\hat\theta_t$ and $V_t$ as in `lin_ucb`.
+    $$\tilde\theta_t \sim N(\hat\theta_t, a^2 V_t^{-1}), \qquad x_t \in \arg\max_x\; x^\top\tilde\theta_t.$$
 
     Args:
       scale: $a \ge 0$ ($v$ in the paper); the noise's deviation is the Bayesian choice, theory asks for more.
     When to use: nothing drifts, and you want random choices, also before the first reward.
     When not: the problem changes; `d_lin_ts` and `adaptive_lin_ts` forget.
-    Reference: Agrawal & Goyal 2013, Algorithm 1.
-    Deviations from the paper: none.
+    Reference: Agrawal & Goyal 2013, Algorithm 1. Deviations from the paper: none.
     """
     return bandit_agent(spec, NoForgetting(), Thompson(scale), ridge)
 
@@ -66,21 +63,17 @@ def lin_ts(spec: Spec, *, scale: Numeric, ridge: Numeric = 1.0) -> LeastSquares:
 @tuned_by(tune_memory, "rate", "ridge")
 @register("exponential weights", "Thompson sampling", bound="d^(7/8) Δ^(1/4) K^(3/4), and a log of the arms")
 def d_lin_ts(spec: Spec, *, rate: Numeric, scale: Numeric, ridge: Numeric = 1.0) -> LeastSquares:
-    r"""Discounted linear Thompson sampling.
+    r"""Discounted linear Thompson sampling, with $\hat\theta_t$, $V_t$ and $\tilde V_t$ of `d_lin_ucb`.
 
-    $$\tilde\theta_t = V_t^{-1}\Bigl(\sum_{\tau<t} \eta^{t-1-\tau} x_\tau r_\tau
-      + a \tilde V_t^{1/2} z_t\Bigr), \qquad z_t \sim N(0, I), \qquad
-      x_t \in \arg\max_x\; x^\top\tilde\theta_t,$$
-
-    with $V_t$ and $\tilde V_t$ as in `d_lin_ucb`: the covariance is $a^2 V_t^{-1}\tilde V_t V_t^{-1}$.
+    $$\tilde\theta_t \sim N(\hat\theta_t, a^2 V_t^{-1}\tilde V_t V_t^{-1}), \qquad
+      x_t \in \arg\max_x\; x^\top\tilde\theta_t.$$
 
     Args:
       scale: $a \ge 0$, which theory leaves open; the noise's deviation is a usual choice.
     When to use: the parameter drifts at a pace you can guess, and you want random choices.
     When not: you cannot guess the pace; `adaptive_lin_ts` weighs memories by itself.
     Reference: Kim & Tewari 2020 (corrected version), D-LinTS.
-    Deviations from the paper: the root of $\tilde V_t$ is Cholesky's, which gives the same distribution. The
-    tuned form has D-LinUCB's rates, which leave out the log of the arms in the bound.
+    Deviations from the paper: none in distribution. Tuned rates are D-LinUCB's, without the log of the arms.
     """
     return bandit_agent(spec, ExponentialWeights(rate), Thompson(scale), ridge)
 
@@ -109,6 +102,6 @@ def square_cb(spec: Spec, *, gamma: Numeric, rate: Numeric = 1.0, ridge: Numeric
     When not: there are many arms. All of them are explored, and the bound grows with their number.
     Reference: Foster & Rakhlin 2020, Algorithm 1 and Theorem 1.
     Deviations from the paper: arms that are tied for the best share what is left. Forgetting is ours, with
-    the memory in the place of $T$ in the tuned $\gamma$; no bound is known for it.
+    the memory for $T$ in the tuned $\gamma$, and without a bound.
     """
     return bandit_agent(spec, ExponentialWeights(rate), InverseGap(gamma), ridge)

@@ -1,7 +1,5 @@
 """Restart-Adv: an adversarial linear bandit that restarts in every block."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -26,10 +24,8 @@ _SOFTMAX = Softmax(1.0)
 class AdversarialLinear(Agent):
     r"""Exponential weights over arms, mixed with a G-optimal design: the agent of `restart_adv`.
 
-    Gains are linear in features, so that arms may change: then each round has a design of its own.
-
-    The moments have $g = \sum Q(p)^{-1}ar$ as `cross`, with $G(x) = x^\top g$, and for `gram` what the same
-    sum of $aa^\top$ is in the mean: a number of rounds times $I$.
+    The moments have $g = \sum Q(p)^{-1}ar$ as `cross`, with $G(x) = x^\top g$, and as `gram` a number of
+    rounds times $I$, the mean of the same sum of $aa^\top$.
     """
 
     spec: Spec = member(Spec)
@@ -52,46 +48,43 @@ class AdversarialLinear(Agent):
         return -most, most
 
     def init(self, features: FeatureTable) -> Moments:
-        nothing = _nothing(features.values[:1])
+        nothing = _empty_sample(features.values[:1])
         return self.forgetting.init(empty_moments(nothing, 0, 1.0, gram_sq=False), nothing)
 
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
-        xp, dim = namespace(state.gram), self.spec.dim
-        rows = features.values
-        nowhere = xp.zeros(len(rows), dtype=rows.dtype)
-        if features.present is not None:
-            nowhere = xp.where(features.present, nowhere, -xp.inf)
-        even = uniform_policy(nowhere)
+        xp, dim, rows = namespace(state.gram), self.spec.dim, features.values
+        index = xp.zeros(len(rows), dtype=rows.dtype)
+        even = uniform_policy(
+            index if features.present is None else xp.where(features.present, index, -xp.inf)
+        )
         num_arms = xp.sum(xp.astype(even > 0, state.gram.dtype))
         step = self.step_scale * xp.sqrt(xp.log(num_arms) / (3 * dim * self.forgetting.period))  # ζ
         mixing = xp.minimum(self.mixing_scale * step * dim, xp.ones_like(step))  # γ
         known = features.find(OptimalDesign)
-        design = g_optimal_design(features.values, even) if known is None else known.array
+        design = g_optimal_design(rows, even) if known is None else known.array
 
         def policy(index: Array) -> Array:
             return mixing * design + (1 - mixing) * _SOFTMAX.policy(index)
 
         gains = state.cross[..., 0]  # [1, d]
         theta = self.reward_bound * gains / state.gram[..., 0, :1]
-        mean, index = (weights @ features.values.T for weights in (theta, step * gains))
+        mean, index = (weights @ rows.T for weights in (theta, step * gains))
         return bandit_plan(theta, mean, 0 * mean, policy, features, index)
 
     def update(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Moments:
         inverse = moment_inverse(features.values, plan.policy[0, 0])
         gain = episode.rewards[:, None] / self.reward_bound * (episode.features @ inverse)
-        learnt = self.forgetting.update(state, _nothing(episode.features))
+        learnt = self.forgetting.update(state, _empty_sample(episode.features))
         goes_on = 1 - (learnt.epoch - state.epoch)
-        return learnt._replace(
-            gram=learnt.gram + goes_on * identity_like(learnt.gram),
-            cross=learnt.cross + goes_on * gain[..., None],
-        )
+        gram = learnt.gram + goes_on * identity_like(learnt.gram)
+        return learnt._replace(gram=gram, cross=learnt.cross + goes_on * gain[..., None])
 
     def moments(self, state: Moments) -> Moments:
         return state
 
 
-def _nothing(features: Array) -> Sample:
-    """A sample that never was, of the shape and type of features `[1, d]`."""
+def _empty_sample(features: Array) -> Sample:
+    """Return a sample of weight 0, of the shape and type of features `[1, d]`."""
     xp, none = namespace(features), 0 * features[..., 0]
     return Sample(0 * features, none, xp.astype(none, xp.int32), none)
 
@@ -120,25 +113,22 @@ def restart_adv(
 
     In a block, with gains $G = 0$ first, the design $\pi$ that minimises $\max_a\|a\|^2_{Q(\pi)^{-1}}$, and
     $Q(p) = \sum_a p(a)aa^\top$,
-
     $$p_t(a) = \gamma\pi(a) + (1-\gamma)\frac{e^{\zeta G(a)}}{\sum_b e^{\zeta G(b)}}, \qquad
       G(x) \leftarrow G(x) + x^\top Q(p_t)^{-1}a_t\,r_t \quad\text{for all } x,$$
     $$\zeta = c\,\sqrt{\frac{\log N}{3dE}}, \qquad \gamma = \min\{1,\; c'\zeta d\}.$$
 
-    A block's regret is at most $2\sqrt{3dE\log N}$ against any arm, for any rewards, and that of a tuned run
+    The regret of a block is at most $2\sqrt{3dE\log N}$ for any rewards, and that of a tuned run
     $6(\tfrac34 d\log N)^{1/3}\Delta^{1/3}K^{2/3}$ with $\Delta = \sum_t\max_a|a^\top(\theta_t -
-    \theta_{t+1})|$. No arm's probability is below $\gamma\pi(a)$: its log can evaluate other policies.
+    \theta_{t+1})|$.
 
     Args:
-      step_scale: $c$.
-      mixing_scale: $c'$; below 1 a step may be larger than the proof allows.
+      step_scale, mixing_scale: $c$ and $c'$; the proof needs $c' \ge 1$.
       reward_bound: rewards lie within $\pm$ this; online others are refused.
     When to use: arms are fixed, and an adversary may choose the rewards.
     When not: arms change from round to round, or rewards are noisy but calm; it explores all the time.
-    Reference: Cheung, Simchi-Levi & Zhu 2022, for blocks of an adversarial linear bandit; that bandit and its
-    constants are EXP2 with John's or a G-optimal exploration (Bubeck, Cesa-Bianchi & Kakade 2012).
-    Deviations from the papers: the tuned form takes $\sum_t\|\theta_t - \theta_{t+1}\|$ for $\Delta$, not
-    smaller for arms of length at most one. Arms that change are played, without a bound.
+    Reference: Cheung, Simchi-Levi & Zhu 2022; in a block EXP2 (Bubeck, Cesa-Bianchi & Kakade 2012).
+    Deviations from the papers: the tuned form takes $\sum_t\|\theta_t - \theta_{t+1}\|$ for $\Delta$. Arms
+    that change are played, without a bound.
     """
     require_bandit(spec)
     return AdversarialLinear(spec, PeriodicRestart(period), step_scale, mixing_scale, reward_bound)

@@ -18,7 +18,7 @@ from driftwise.parts import BernsteinRadius, ConfidenceRadius, MixtureRadius, Va
 from driftwise.parts.exploration import radius_at
 from driftwise.parts.regression import linear, quadratic
 from driftwise.parts.value_targeted import empty_mixture, expected_values, mixture_estimate, value_sample
-from driftwise.theory.tuning import mirror_descent_step, restart_period
+from driftwise.theory.tuning import mirror_descent_step, opt_wlsvi_rate, restart_period
 
 
 class PolicyState(NamedTuple):
@@ -54,7 +54,7 @@ class PolicyOptimisation(Agent):
         policy = xp.exp(state.log_policy)
         inverse, weights = mixture_estimate(moments)
         radius = xp.broadcast_to(radius_at(self.radius, moments), (horizon, 1))
-        most = xp.asarray(np.arange(horizon, 0, -1), dtype=policy.dtype)  # that can be had from each step on
+        most = xp.asarray(np.arange(horizon, 0, -1), dtype=policy.dtype)  # from each step on
 
         def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, ...]]:
             policy, rewards, measures, inverse, weights, radius, most = x
@@ -92,8 +92,8 @@ def normalise(logits: Array) -> Array:
 def tune_oppo(spec: Spec, *, num_episodes: int, **options: Unpack[ForgettingRun]) -> dict[str, Any]:
     """The step size and the radius of the theorem on OPPO's regret.
 
-    Without forgetting, `variation` is not used. With any, the policy restarts after LSVI-UCB-Restart's
-    period, with the step size for as many episodes; this is ours.
+    With a forgetting the policy restarts after LSVI-UCB-Restart's period, with the step size for as many
+    episodes; this is ours. Without, `variation` is not used.
     """
     given, horizon = read_run(ForgettingRun, options), spec.horizon
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=given["variation"])
@@ -121,32 +121,30 @@ def oppo(
 ) -> PolicyOptimisation:
     r"""Optimistic proximal policy optimisation.
 
-    It needs the kernels $\psi_j$ of $J$ anchors, of which the transitions are an unknown mixture $P_h =
-    \sum_j c_j \psi_{j,h}$, and after each episode its rewards. From $V_{k,H+1} = 0$ backwards:
+    It needs kernels $\psi_j$ of which the transitions are an unknown mixture $P_h = \sum_{j\le J} c_j
+    \psi_{j,h}$, and after each episode its rewards. From $V_{k,H+1} = 0$ backwards:
     $$\phi_{k,h}(s,a)_j = \sum_{s'} \psi_{j,h}(s' \mid s,a) V_{k,h+1}(s'), \qquad
       w_{k,h} = \Lambda_{k,h}^{-1} \sum_{\tau<k} \phi_{\tau,h} V_{\tau,h+1}(s_{\tau,h+1}), \qquad
       \Lambda_{k,h} = \sum_{\tau<k} \phi_{\tau,h} \phi_{\tau,h}^\top + \lambda I,$$
     $$Q_{k,h} = \min\{r_{k,h} + \phi_{k,h}^\top w_{k,h} + \beta\sqrt{\phi_{k,h}^\top \Lambda^{-1} \phi_{k,h}},
       H-h+1\}^+, \qquad V_{k,h} = \langle Q_{k,h}, \pi_{k,h} \rangle, \qquad
       \pi_{k+1,h} \propto \pi_{k,h} \exp(\alpha Q_{k,h}),$$
-
     where $\phi_{\tau,h}$ is that of the pair visited in episode $\tau$. The first policy is uniform.
 
     Args:
       step_size: $\alpha \ge 0$.
-      policy_period: episodes after which the policy is uniform again, 0 for never; `period` unless given, and
-        0 without one.
+      policy_period: episodes after which the policy is uniform again, 0 for never; `period` or 0 unless
+        given.
     When to use: the policy should change gradually, and transitions mix kernels that you know.
     When not: the problem jumps and the policy is never restarted, or you know no kernels.
     Reference: Cai, Yang, Jin & Wang 2019, Algorithm 1.
-    Deviations from the paper: none without forgetting. Forgetting and restarts of the policy are additions; a
-    window with restarts is the combination of PROPO (Zhong, Yang, Wang & Szepesvári 2021).
+    Deviations from the paper: forgetting and restarts of the policy are additions; a window with restarts is
+    the combination of PROPO (Zhong, Yang, Wang & Szepesvári 2021).
     """
     if policy_period is None:
-        period = forgetting.get("period")
-        policy_period = 0 if period is None else period
-    chosen = choose_forgetting(**forgetting)
-    return PolicyOptimisation(spec, chosen, step_size, radius, ridge, policy_period)
+        policy_period = forgetting.get("period")
+    restarts = 0 if policy_period is None else policy_period
+    return PolicyOptimisation(spec, choose_forgetting(**forgetting), step_size, radius, ridge, restarts)
 
 
 def tune_ucrl_vtr(
@@ -154,13 +152,12 @@ def tune_ucrl_vtr(
 ) -> dict[str, Any]:
     r"""$\beta = c(\sqrt{\lambda J} + \frac12\sqrt{2\log(1/\delta') + \ell})$, and a forgetting for a path.
 
-    $J$ is `num_kernels`, `len(environment.mu)`. $\ell = \log(\det\Lambda/\lambda^J)$, and with exponential
-    weights its bound $J\log(1 + \sum\omega^2/(\lambda J))$. $\delta' = \delta/(HN)$ with $N$ the number of
-    epochs for restarts, of episodes for weights and windows, and else 1. `beta_scale` is $c$.
-
-    Exponential weights have $\log(1/\eta) = \sqrt{P/(JHK)}$ for the path $P = \sum_{k,h} \|\theta_{k+1,h} -
-    \theta_{k,h}\|$ of $\theta = \sqrt J c$, which is `variation`; windows and epochs have
-    $\lceil\sqrt{JHK/P}\rceil$ episodes. This is ours, by analogy with OPT-WLSVI and not proved.
+    $J$ is `num_kernels`, `len(environment.mu)`. $\ell = \log(\det\Lambda/\lambda^J)$, or its bound for
+    exponential weights. $\delta' = \delta/(HN)$ with $N$ epochs for restarts, episodes for weights and
+    windows, else 1. `beta_scale` is $c$. Exponential weights have $\log(1/\eta) = \sqrt{P/(JHK)}$ for the
+    path $P =
+    \sum_{k,h} \|\theta_{k+1,h} - \theta_{k,h}\|$ of $\theta = \sqrt J c$, which is `variation`; windows and
+    epochs have $\lceil\sqrt{JHK/P}\rceil$ episodes. This is ours, by analogy with OPT-WLSVI and not proved.
     """
     given, memory = _options_and_memory(spec, num_kernels, num_episodes, options)
     by_epochs = given["forgetting"] in ("none", "restart")
@@ -181,8 +178,10 @@ def _options_and_memory(
     spec: Spec, num_kernels: int, num_episodes: int, options: ForgettingRun
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     given, kernels = add_defaults(ForgettingRun, options), require_count("num_kernels", num_kernels)
-    run = dict(num_episodes=num_episodes, variation=given["variation"])
-    return given, any_forgetting.mixture_keyword(spec, given["forgetting"], kernels, **run)
+    run: Any = dict(num_episodes=num_episodes, variation=given["variation"], horizon=spec.horizon)
+    rate = opt_wlsvi_rate(dim=kernels, **run, tuning="horizon_aware")
+    period = restart_period(dim=kernels * spec.horizon, **run)
+    return given, any_forgetting.choose_keyword(given["forgetting"], rate, period)
 
 
 @tuned_by(tune_ucrl_vtr, "radius", *AnyForgetting.__annotations__)
@@ -197,15 +196,14 @@ def ucrl_vtr(
 ) -> ValueTargeted:
     r"""Upper-confidence reinforcement learning with value-targeted regression.
 
-    It needs the kernels $\psi_j$ of $J$ anchors, of which the transitions are an unknown mixture $P_h =
-    \sum_j c_{h,j} \psi_{j,h}$, and the rewards of the episode that it plans. From $V_{k,H+1} = 0$ backwards:
+    It needs kernels $\psi_j$ of which the transitions are an unknown mixture $P_h = \sum_{j\le J} c_{h,j}
+    \psi_{j,h}$, and the rewards of the episode that it plans. From $V_{k,H+1} = 0$ backwards:
     $$x_{k,h}(s,a)_j = \frac{1}{H\sqrt J}\sum_{s'} \psi_{j,h}(s' \mid s,a) V_{k,h+1}(s'), \qquad
       \Lambda_{k,h} = \sum_{\tau<k} x_{\tau,h} x_{\tau,h}^\top + \lambda I, \qquad
       \hat\theta_{k,h} = \Lambda_{k,h}^{-1} \sum_{\tau<k} x_{\tau,h} V_{\tau,h+1}(s_{\tau,h+1})/H,$$
     $$Q_{k,h} = r_{k,h} + H\bigl(\hat\theta_{k,h}^\top x_{k,h} +
       \beta\sqrt{x_{k,h}^\top \Lambda_{k,h}^{-1} x_{k,h}}\bigr), \qquad
       V_{k,h}(s) = \max_a [Q_{k,h}(s,a)]_{[0,H]},$$
-
     where $x_{\tau,h}$ is that of the pair visited in episode $\tau$, with the values of that episode.
     $\hat\theta$ estimates $\sqrt J c_h$. Where it forgets, sums are weighted.
 
@@ -214,8 +212,8 @@ def ucrl_vtr(
     Reference: Ayoub, Jia, Szepesvári, Wang & Yang 2020, Algorithm 3 of the supplement, for linear mixtures.
     Each pair has the mixture that is best for it; Algorithm 1 plans with one for all.
     Deviations from the paper: each step has its own mixture. Values are divided by $H$ and kernels by $\sqrt
-    J$, so that $\lambda$ and $\beta$ have no units. Where several actions reach the clip, the one with the
-    largest unclipped index acts; other ties are broken at random. Forgetting is ours.
+    J$, so that $\lambda$ and $\beta$ have no units. Of actions that reach the clip, the one with the largest
+    unclipped index acts. Forgetting is ours.
     """
     return ValueTargeted(spec, choose_forgetting(**forgetting), radius, ridge, clip)
 
@@ -268,14 +266,11 @@ def ucrl_vtr_plus(
 
     Args:
       radius: $\hat\beta \ge 0$.
-      variance_radius: $\check\beta \ge 0$; 0 takes the estimate of the mean as it is.
-      squares_radius: $\tilde\beta \ge 0$; 0 takes the estimate of the square as it is.
-    When to use: transitions are an unknown mixture of known kernels, and the horizon is long. Variances are
-    then far below their worst case.
+      variance_radius, squares_radius: $\check\beta, \tilde\beta \ge 0$; 0 takes the estimate as it is.
+    When to use: transitions are an unknown mixture of known kernels, and the horizon is long.
     When not: runs are short. Three radii have to be right, and `ucrl_vtr` has one.
     Reference: Zhou, Gu & Szepesvári 2021, Algorithm 1.
-    Deviations from the paper: those of `ucrl_vtr`. Squares are divided by $H^2$ and have the ridge
-    $\lambda/H^4$, so that all estimates and bonuses are the paper's. Values are clipped to $[0, H]$.
+    Deviations from the paper: those of `ucrl_vtr`. Values are clipped to $[0, H]$.
     """
     weights = VarianceWeights(variance_radius, squares_radius)
     return ValueTargeted(spec, choose_forgetting(**forgetting), radius, ridge, clip, weights)

@@ -43,13 +43,12 @@ def lsvi_ucb(spec: Spec, *, radius: Numeric, **regression: Unpack[Regression]) -
       Q_{t,h} = \min\{\phi^\top w_{t,h} + \beta\sqrt{\phi^\top\Lambda^{-1}\phi}, H\}.$$
 
     Args:
-      clip: `"paper"` as above; `"tight"` clips step h to $[0, H-h+1]$, which the bound is about: its proof
-        needs values that are not negative.
+      clip: `"paper"` as above; `"tight"` clips step h to $[0, H-h+1]$, which the proof of the bound needs.
     When to use: nothing drifts; it is the baseline that does not forget.
     When not: the problem changes. Old episodes outweigh new ones for as long as they were right.
     Reference: Jin, Yang, Wang & Jordan 2020, Algorithm 1.
-    Deviations from the paper: where several actions reach the clip at H, the one with the largest unclipped
-    index acts; other ties are broken at random.
+    Deviations from the paper: of actions that reach the clip at H, the one with the largest unclipped index
+    acts.
     """
     return LeastSquares(spec, NoForgetting(), Ucb(radius), **regression)
 
@@ -70,8 +69,7 @@ def sw_lsvi_ucb(
     When to use: an episode is of full use for a known number of episodes and of none after that.
     When not: memory is scarce. A long window keeps all its samples; `opt_wlsvi` keeps sums.
     Reference: Jin et al. 2020 with the window of Cheung, Simchi-Levi & Zhu 2019; Zhong, Yang, Wang &
-    Szepesvári 2021 for linear kernel MDPs.
-    Deviations from the papers: linear MDPs; those of `lsvi_ucb`.
+    Szepesvári 2021 for linear kernel MDPs. Deviations from the papers: linear MDPs; those of `lsvi_ucb`.
     """
     return LeastSquares(spec, SlidingWindow(length), Ucb(radius), **regression)
 
@@ -105,13 +103,11 @@ def lsvi_ucb_restart(
     r"""LSVI-UCB whose sums run over the current epoch only, $\tau \ge \lfloor t/E \rfloor E$.
 
     Args:
-      radius: $\beta \ge 0$, or a part that gives it: `LocalVariationRadius` adds $\sqrt{d(t-t_0)}(B_\theta +
-        HB_\mu)$ for an epoch that starts at $t_0$ and varies by that much.
+      radius: $\beta \ge 0$, or a part that gives it, as `LocalVariationRadius` does.
     When to use: changes are rare, or restarts on a schedule suit you.
     When not: changes come at unknown times. Each restart also throws away what is still true.
     Reference: Zhou, Chen, Varshney & Jagmohan 2020, Algorithm 1.
-    Deviations from the paper: those of `lsvi_ucb`; moves from one epoch to the next are no part of an epoch's
-    variation, since no estimate mixes data from both sides.
+    Deviations from the paper: those of `lsvi_ucb`; moves between epochs are no part of their variation.
     """
     return LeastSquares(spec, PeriodicRestart(period), Ucb(radius), **regression)
 
@@ -151,18 +147,16 @@ def opt_rlsvi(
       u = \min\Bigl\{1, \max\Bigl\{0,
       \frac{\|\phi\|_{\Lambda^{-1}} - \alpha_L}{\alpha_U - \alpha_L}\Bigr\}\Bigr\}.$$
 
-    Where it forgets, sums are weighted, and $\xi \sim N(0, \sigma^2\Lambda^{-1}\tilde\Lambda\Lambda^{-1})$
-    with squared weights in $\tilde\Lambda$.
+    Where it forgets, sums are weighted, and $\xi \sim N(0, \sigma^2\Lambda^{-1}\tilde\Lambda\Lambda^{-1})$.
 
     Args:
       scale: $\sigma \ge 0$.
-      upper: $\alpha_U$, from which on an estimate counts for nothing; a feature of norm one that was never
-        seen is at $1/\sqrt\lambda$.
+      upper: $\alpha_U$, from which on an estimate counts for nothing.
       lower: $\alpha_L \le \alpha_U$, up to which it is trusted; half of `upper` if left out, as in the paper.
     When to use: you want exploration by drawn parameters instead of a bonus, in values of many steps.
     When not: you want the smaller bound. That of `lsvi_ucb` has a lower power of the dimension.
     Reference: Zanette, Brandfonbrener, Brunskill, Pirotta & Lazaric 2020, Algorithm 1.
-    Deviations from the paper: ties are broken at random. Forgetting is ours.
+    Deviations from the paper: forgetting is ours.
     """
     if lower is None:
         lower = np.asarray(require_numeric("upper", upper, at_least=0)) / 2
@@ -203,19 +197,15 @@ def matrix_rl(
     $$Q_{t,h} = r_{t,h} + \phi^\top \hat M_t \sum_s \psi(s) V_{t,h+1}(s) + \beta\sqrt{\phi^\top A_t^{-1}\phi},
       \qquad V_{t,h} = \min\{\max\{\max_a Q_{t,h}(\cdot,a), 0\}, H\}.$$
 
-    It needs $\psi$, the `successor_features`, and the rewards of every episode. Where it forgets, sums are
-    weighted.
+    It needs $\psi$, the `successor_features`, and the rewards of every episode. It may forget by weights.
 
     Args:
-      steps: `"shared"` as above, for transitions that do not depend on h (other environments are refused);
-        `"apart"` has sums for each step.
+      steps: `"shared"` as above, if transitions do not depend on h; `"apart"` has sums for each step.
     When to use: rewards and features of successors are known: a small matrix is all there is to learn.
     When not: rewards have to be learnt, or nobody knows the features of successors.
     Reference: Yang & Wang 2020, Algorithm 1.
     Deviations from the paper: those of `lsvi_ucb`. In the bonus $\|\sum_s \psi(s)V(s)\|$ is replaced by its
     bound $C_\psi H$. Forgetting, rewards that depend on episode and step, and `steps="apart"` are ours.
     """
-    known: Any = dict(rewards="known", successors="features", steps=steps)
-    return LeastSquares(
-        spec, any_forgetting.choose_forgetting(**forgetting), Ucb(radius, "single"), ridge, clip, **known
-    )
+    parts: Any = any_forgetting.choose_forgetting(**forgetting), Ucb(radius, "single"), ridge, clip
+    return LeastSquares(spec, *parts, rewards="known", successors="features", steps=steps)

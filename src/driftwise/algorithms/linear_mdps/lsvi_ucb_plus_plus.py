@@ -47,9 +47,9 @@ class MonotoneLeastSquares(Agent):
     def init(self, features: FeatureTable) -> Tables:
         xp, dtype = namespace(features.values), features.values.dtype
         horizon, dim = self.spec.horizon, self.spec.dim
-        steps, nowhere = xp.zeros(horizon, dtype=dtype), xp.zeros(horizon, dtype=xp.int32)
-        nothing = Episode(nowhere, nowhere, xp.zeros((horizon, dim), dtype=dtype), steps, nowhere)
-        sample = episode_sample(self.spec, features, nothing, steps, steps)
+        steps, zero = xp.zeros(horizon, dtype=dtype), xp.zeros(horizon, dtype=xp.int32)
+        empty = Episode(zero, zero, xp.zeros((horizon, dim), dtype=dtype), steps, zero)
+        sample = episode_sample(self.spec, features, empty, steps, steps)
         moments = empty_moments(sample, self.spec.num_states, self.ridge, gram_sq=False)
         none = xp.zeros((horizon, self.spec.num_states, self.spec.num_actions), dtype=dtype)
         somewhere = xp.any(features.values != 0, axis=-1).reshape(none.shape[1:])  # else r = P = 0
@@ -64,9 +64,8 @@ class MonotoneLeastSquares(Agent):
         if self.rewards == "learnt":
             weights = weights + matvec(inverse, state.moments.cross[..., 0])
         wider = self.radius + self._widening(state.moments)
-        bonus = wider * width(inverse, state.moments, features, "single")
-        policy = greedy_policy(state.upper)
-        return Plan(weights, bonus.reshape(state.upper.shape), state.upper, policy, values)
+        bonus = (wider * width(inverse, state.moments, features, "single")).reshape(state.upper.shape)
+        return Plan(weights, bonus, state.upper, greedy_policy(state.upper), values)
 
     def update(self, state: Tables, features: FeatureTable, plan: Plan, episode: Episode) -> Tables:
         xp = namespace(state.upper)
@@ -146,10 +145,8 @@ def tune_lsvi_ucb_plus_plus(
 
     $\beta = c(H\sqrt{d\lambda} + \sqrt d\log(1 + dKH/(\delta\lambda)))$, $\bar\beta = c(H\sqrt{d\lambda} +
     \sqrt{d^3H^2}\,\iota)$ and $\tilde\beta = c(H^2\sqrt{d\lambda} + \sqrt{d^3H^4}\,\iota)$ with $\iota =
-    \log(dHK/(\delta\lambda))$.
-
-    For learnt rewards $\beta$ and $\bar\beta$ gain $c(\sqrt{\lambda d} + \frac\sigma H\sqrt{2\log(H/\delta) +
-    \log(\det\Sigma/\lambda^d)})$ with $\sigma$ = `noise_scale`, which is ours.
+    \log(dHK/(\delta\lambda))$. For learnt rewards the first two gain the radius of `lin_ucb` for the noise
+    `noise_scale`$/H$ and $S = \sqrt d$, which is ours.
     """
     dim, horizon, ridge = spec.dim, spec.horizon, 1 / spec.horizon**2
     options = read_run(TheoryRun, run)
@@ -183,11 +180,10 @@ def lsvi_ucb_plus_plus(
 ) -> MonotoneLeastSquares:
     r"""Least-squares value iteration of minimax order, for linear MDPs that stand still.
 
-    It needs the rewards, unless it learns them. Samples are weighted, $\Sigma_h = \sum_\tau
-    \bar\sigma_\tau^{-2}\phi\phi^\top + \lambda I$; $\hat w$, $\check w$ and $\tilde w$ are the weighted
-    regressions of $V_{h+1}$, $\check V_{h+1}$ and $V_{h+1}^2$ at successors, and $\|\phi\|$ is that of
-    $\Sigma^{-1}$. From $Q = H$ and $\check Q = 0$, whenever some $\det\Sigma_h$ is twice what it was when
-    that happened last, for $h = H, \dots, 1$:
+    Samples are weighted, $\Sigma_h = \sum_\tau \bar\sigma_\tau^{-2}\phi\phi^\top + \lambda I$; $\hat w$,
+    $\check w$ and $\tilde w$ are regressions of $V_{h+1}$, $\check V_{h+1}$ and $V_{h+1}^2$ at successors,
+    and $\|\phi\|$ is that of $\Sigma^{-1}$. From $Q = H$ and $\check Q = 0$, whenever some $\det\Sigma_h$ has
+    doubled, for $h = H, \dots, 1$:
     $$Q_h \leftarrow \min\{r_h + \hat w^\top\phi + \beta\|\phi\|,\ Q_h,\ H\}, \qquad
       \check Q_h \leftarrow \max\{r_h + \check w^\top\phi - \bar\beta\|\phi\|,\ \check Q_h,\ 0\},$$
     with $V_h = \max_a Q_h$ and $\check V_h = \max_a \check Q_h$. It acts greedily on $Q$. At visited pairs,
@@ -197,19 +193,17 @@ def lsvi_ucb_plus_plus(
       \bar\sigma = \max\{\sigma, H, 2d^3H^2\|\phi\|^{1/2}\}.$$
 
     Args:
-      lower_radius: $\bar\beta \ge 0$.
-      squares_radius: $\tilde\beta \ge 0$.
+      lower_radius, squares_radius: $\bar\beta, \tilde\beta \ge 0$.
       gap_scale: a factor of $D$; $1/(4d^3H^2)$ makes its constant 1.
       width_scale: a factor of $2d^3H^2$ in $\bar\sigma$.
       rewards: `"learnt"` estimates them by the same weighted regression.
       reward_radius: what $\beta$ and $\bar\beta$ then gain in $Q$ and $\check Q$.
     When to use: you study the minimax rate in linear MDPs that stand still, with known rewards.
-    When not: anything drifts. Its tables only fall, so that what has become better is not seen. With the
-    constants of the proof nothing is learnt in any run: for $d = H = 10$ the first samples weigh $10^{-12}$.
+    When not: anything drifts: its tables only fall. With the constants of the proof nothing is learnt in any
+    run: for $d = H = 10$ the first samples weigh $10^{-12}$.
     Reference: He, Zhao, Zhou & Gu 2023, Algorithm 1.
-    Deviations from the paper: it may switch once an episode, after it, not inside the loop over steps.
-    Tables have the rewards of the episode before. Ties are broken at random. The two factors, and rewards
-    that are learnt, are ours.
+    Deviations from the paper: it may switch once an episode, after it, not inside the loop over steps. Tables
+    have the rewards of the episode before. The two factors, and rewards that are learnt, are ours.
     """
     radii = radius, lower_radius, squares_radius
     return MonotoneLeastSquares(spec, *radii, ridge, gap_scale, width_scale, rewards, reward_radius)

@@ -38,10 +38,7 @@ class Primal(NamedTuple):
 
 @part
 class OccupancyDescent(Agent):
-    """Exponential weights on the occupancy measures of a known model: the agent of `online_q_reps`.
-
-    `learning_rate` is η, `softness` α, `exploration` γ. A plan's weights are the dual variables `Z`.
-    """
+    """The agent of `online_q_reps`. A plan's weights are the dual variables `Z`."""
 
     spec: Spec = member(Spec)
     learning_rate: Numeric = number(above=0)
@@ -100,8 +97,8 @@ class OccupancyDescent(Agent):
             value = xp.sum(policy * q, axis=-1)
             return value, (q, value)
 
-        nothing = xp.zeros_like(model.initial)
-        return scan(step, nothing, (policy, rewards, model.measures), reverse=True)[1]
+        start = xp.zeros_like(model.initial)
+        return scan(step, start, (policy, rewards, model.measures), reverse=True)[1]
 
     def primal_variables(self, model: KnownModel, prior: Array, rewards: Array, dual: Array) -> Primal:
         """The policy, the occupancy and the flow of dual variables."""
@@ -121,17 +118,13 @@ class OccupancyDescent(Agent):
         """The minimiser of the dual, sought from that of the last episode."""
         xp, small = namespace(state.dual), _small(state.dual)
 
-        def goes_on(carry: tuple) -> Array:
-            _, slope, count = carry
-            return (slope > small) & (count < _MOST_STEPS)
-
         def improve(carry: tuple) -> tuple:
             dual, _, count = carry
             step, slope = self.newton_step(model, prior, state.rewards, dual)
             return dual + step, slope, count + 1
 
-        far = xp.asarray(xp.inf, dtype=state.dual.dtype)
-        return while_loop(goes_on, improve, (state.dual, far, xp.asarray(0)))[0]
+        start = (state.dual, xp.asarray(xp.inf, dtype=state.dual.dtype), xp.asarray(0))
+        return while_loop(lambda carry: (carry[1] > small) & (carry[2] < _MOST_STEPS), improve, start)[0]
 
     def newton_step(
         self, model: KnownModel, prior: Array, rewards: Array, dual: Array
@@ -195,11 +188,10 @@ def _soft_max(logits: Array) -> tuple[Array, Array]:
 
 
 def tune_online_q_reps(spec: Spec, *, num_episodes: int, variation: float = 0.0) -> dict[str, Any]:
-    r"""Rates that balance the two entropies against the variance of the estimates.
+    r"""$\eta = \alpha = \sqrt{H \log A/(dE)}$ and $\gamma = \min\{1/2, d\eta\}$ for a period $E$.
 
-    With restarts after LSVI-UCB-Restart's period $E$ (the whole run where the variation is 0), $\eta = \alpha
-    = \sqrt{H \log A/(dE)}$ and $\gamma = \min\{1/2, d\eta\}$. This is ours: the theorem's numbers need the
-    smallest eigenvalue of the features' covariance.
+    The period is LSVI-UCB-Restart's. This is ours: the theorem's numbers need the smallest eigenvalue of the
+    features' covariance.
     """
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
     period = restart_period(dim=spec.dim, horizon=spec.horizon, **run)
@@ -226,10 +218,9 @@ def online_q_reps(
 ) -> OccupancyDescent:
     r"""Relative-entropy policy search with action values, for rewards that an adversary chooses.
 
-    It needs transitions $P_h = \Phi m_h$, which do not drift, and the distribution of the first state; of
-    rewards it sees those of its own steps. With $\Sigma_{k,h} = E[\varphi_h \varphi_h^\top]$ under the policy
-    of episode $k$, $\hat\theta_{k,h} = \Sigma_{k,h}^{-1} \varphi_{k,h} r_{k,h}$ estimates the rewards without
-    bias. The next policy maximises the sum of the estimates less two entropies,
+    It needs transitions $P_h = \Phi m_h$, which do not drift, and the distribution of the first state. With
+    $\Sigma_{k,h} = E[\varphi_h \varphi_h^\top]$ under the policy of episode $k$, $\hat\theta_{k,h} =
+    \Sigma_{k,h}^{-1} \varphi_{k,h} r_{k,h}$ estimates the rewards without bias. The next policy maximises
     $$\max_{\mu,u} \sum_h \Big\langle \mu_h, \Phi \sum_{\tau\le k} \hat\theta_{\tau,h} \Big\rangle
       - \frac{1}{\eta} D(\mu_h \| \mu^0_h) - \frac{1}{\alpha} D_C(u_h \| \mu^0_h) \quad\text{where}\quad
       \sum_a u_{h+1}(\cdot,a) = P_h^\top \mu_h, \quad \Phi^\top u_h = \Phi^\top \mu_h,$$
@@ -241,20 +232,17 @@ def online_q_reps(
       \qquad \pi_{k+1,h}(a \mid s) \propto e^{\alpha \varphi(s,a)^\top Z_{k,h}}.$$
 
     Args:
-      learning_rate: $\eta > 0$.
-      softness: $\alpha > 0$.
+      learning_rate, softness: $\eta$ and $\alpha > 0$.
       exploration: $\gamma \in (0, 1]$, the probability that all of an episode is played uniformly.
-      covariance: `"exact"` from the occupancies of the known model, or `"resampled"` by matrix geometric
-        resampling, as in the paper.
+      covariance: `"exact"` from the known model, or `"resampled"` by geometric resampling, as in the paper.
       ridge: $\rho > 0$, added to an exact covariance, which may be singular.
       num_samples: $M$, simulated episodes for a resampled one.
       period: episodes after which everything restarts, 0 for never.
     When to use: transitions are known and stay the same, while rewards may be chosen by an adversary.
     When not: transitions drift or are unknown.
     Reference: Neu & Olkhovskaya 2021, Algorithms 1 and 2.
-    Deviations from the paper: covariances are exact unless `"resampled"`, with a ridge; the first state may
-    be random; the dual is solved by Newton's method. Restarts are an addition: the theorem compares with one
-    policy.
+    Deviations from the paper: exact covariances, with a ridge; the first state may be random; the dual is
+    solved by Newton's method. Restarts are an addition: the theorem compares with one policy.
     """
     require_choice("covariance", covariance, ("exact", "resampled"))
     inverse: Any = ExactInverse(ridge) if covariance == "exact" else GeometricResampling(num_samples)

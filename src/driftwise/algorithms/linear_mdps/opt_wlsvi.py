@@ -42,12 +42,11 @@ def opt_wlsvi(
     with $\tilde\Lambda$ as $\Lambda$ but with squared weights; the greedy policy acts on $Q$.
 
     Args:
-      norm: `"single"` replaces the root by $\sqrt{\phi^\top\Lambda^{-1}\phi}$, which is never smaller.
+      norm: `"single"` has $\sqrt{\phi^\top\Lambda^{-1}\phi}$ for the root, which is never smaller.
     When to use: the MDP drifts, and you know roughly how many episodes an observation stays useful.
     When not: you do not know that; `adaptive_opt_wlsvi` weighs memories by itself.
     Reference: Touati & Vincent 2020, Algorithm 1 and Equations (6) and (7).
-    Deviations from the paper: sums are multiplied by $\eta^{t-1}$ (and $\eta^{2(t-1)}$), which changes
-    neither estimate nor bonus and cannot overflow; ties are broken at random.
+    Deviations from the paper: sums are multiplied by $\eta^{t-1}$, so that they cannot overflow.
     """
     return LeastSquares(spec, ExponentialWeights(rate), Ucb(radius, norm), **regression)
 

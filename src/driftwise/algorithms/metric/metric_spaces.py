@@ -13,7 +13,6 @@ from driftwise.base.arrays import namespace, scan, where_tree
 from driftwise.base.part import part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_instance, require_number
-from driftwise.parts.policies import greedy_policy
 from driftwise.parts.regression import empty_moments
 from driftwise.theory.tuning import (
     KernelTuning,
@@ -36,10 +35,7 @@ class PartitionState(NamedTuple):
 
 @part
 class AdaptiveQLearning(Agent):
-    """Q-learning on a partition of the unit square that becomes finer where there are visits.
-
-    The agent of `adaptive_q_learning`. Intervals are closed above, and the first also below.
-    """
+    """The agent of `adaptive_q_learning`. Intervals are closed above, and the first also below."""
 
     spec: Spec = member(Spec)
     radius: Numeric = number(at_least=0)
@@ -90,11 +86,7 @@ class AdaptiveQLearning(Agent):
 
 
 def tune_adaptive_q_learning(
-    spec: Spec,
-    *,
-    variation: float = 0.0,
-    lipschitz: float = 1.0,
-    **run: Unpack[TheoryRun],
+    spec: Spec, *, variation: float = 0.0, lipschitz: float = 1.0, **run: Unpack[TheoryRun]
 ) -> dict[str, Any]:
     r"""The radius of the theorem, $2\sqrt{H^3\log(4HK/\delta)} + 4L$, and a period of ours.
 
@@ -120,7 +112,6 @@ def adaptive_q_learning(spec: Spec, *, radius: Numeric, period: Numeric | None =
     draws an action in the square $B$ of largest $Q_h(B)$ among those that meet $x$. At the $t$-th visit
     $$Q_h(B) \leftarrow (1-\alpha_t) Q_h(B) + \alpha_t \Bigl(r + V_{h+1}(x') + \frac{b}{\sqrt t}\Bigr), \qquad
       \alpha_t = \frac{H+1}{H+t}, \qquad V_h(x) = \min\{H, \max_{B \ni x} Q_h(B)\},$$
-
     and once $t \ge (1/\mathrm{diam}(B))^2$, with $\mathrm{diam}(B_0) = 1$, $B$ is cut in four that inherit
     $Q_h(B)$ and $t$. The agent needs `positions`; an environment without them is refused.
 
@@ -129,9 +120,7 @@ def adaptive_q_learning(spec: Spec, *, radius: Numeric, period: Numeric | None =
       period: episodes after which everything restarts; never, unless given.
     When to use: states and actions are points of an interval, and a table of all pairs would be too fine.
     When not: the problem drifts within an epoch. Squares keep what they learnt until the next restart.
-    Reference: Sinclair, Banerjee & Yu 2019, Algorithm 1.
-    Deviations from the paper: among equally good squares the action is drawn evenly from all their actions.
-    Restarts are an addition.
+    Reference: Sinclair, Banerjee & Yu 2019, Algorithm 1. Deviations from the paper: restarts are an addition.
     """
     return AdaptiveQLearning(spec, radius, 0 if period is None else period)
 
@@ -145,10 +134,10 @@ class KernelState(NamedTuple):
 
 @part
 class KernelValueIteration(Agent):
-    r"""Backward induction on kernel-weighted means: the agent of `kernel_ucbvi`.
+    """The agent of `kernel_ucbvi`.
 
     A visit of `v` counts `κ(u, v) = exp(−ρ(u, v)²/2σ²)` times in the ridge regression of every pair `u` on
-    the one feature 1, whose `gram` is the generalised count `C = β + Σ ω κ`. Any weight function applies.
+    the one feature 1, whose `gram` is the generalised count `C = β + Σ ω κ`.
     """
 
     spec: Spec = member(Spec)
@@ -166,9 +155,8 @@ class KernelValueIteration(Agent):
     def init(self, features: FeatureTable) -> KernelState:
         positions: Array = features.get(Positions).array
         xp, dtype, horizon = namespace(positions), positions.dtype, self.spec.horizon
-        nowhere = xp.zeros(horizon, dtype=xp.int32)
-        nothing = Episode(nowhere, nowhere, None, xp.zeros(horizon, dtype=dtype), nowhere)
-        sample = self._sample(nothing, positions)
+        zero = xp.zeros(horizon, dtype=xp.int32)
+        sample = self._sample(Episode(zero, zero, None, xp.zeros(horizon, dtype=dtype), zero), positions)
         everywhere = sample._replace(features=xp.ones((horizon, len(positions), 1), dtype=dtype))
         moments = empty_moments(everywhere, self.spec.num_states, self.ridge, gram_sq=False)
         visited = xp.zeros((horizon, len(positions)), dtype=xp.bool)
@@ -188,14 +176,11 @@ class KernelValueIteration(Agent):
             raised = (cross[:, 0] + cross[:, 1:] @ value) / count + bonus
             nearest = xp.min(xp.where(visited, raised, xp.inf) + away, axis=-1)
             q = xp.where(xp.any(visited), nearest, most).reshape((spec.num_states, -1))
-            value = xp.minimum(xp.max(q, axis=-1), most)
-            return value, (q, greedy_policy(q), value)
+            return xp.minimum(xp.max(q, axis=-1), most), q
 
         start = xp.zeros(spec.num_states, dtype=count.dtype)
-        xs = (count, cross, bonus, state.visited, most)
-        _, (q, policy, values) = scan(step, start, xs, reverse=True)
-        weights = xp.zeros((spec.horizon, 0), dtype=count.dtype)
-        return Plan(weights, bonus.reshape(q.shape), q, policy, values)
+        _, q = scan(step, start, (count, cross, bonus, state.visited, most), reverse=True)
+        return greedy_plan(q, bonus.reshape(q.shape), most[:, None, None])
 
     def update(self, state: KernelState, features: FeatureTable, plan: Plan, episode: Episode) -> KernelState:
         positions: Array = features.get(Positions).array
@@ -238,10 +223,9 @@ def tune_kernel_ucbvi(
 ) -> dict[str, Any]:
     r"""The rate and the bandwidth of a regret bound of KeRNS, up to constants, in the unit square.
 
-    `tuning="ours"` is for $\Delta = \Delta_r + \Delta_p$, the `variation`; `"paper_r1"` and `"paper_r2"`, see
+    `tuning="ours"` is for $\Delta_r + \Delta_p$, the `variation`; `"paper_r1"` and `"paper_r2"`, see
     `driftwise.theory.tuning.kernel_rate`, for $\Delta_r + L\Delta_p$ with $L$ = `lipschitz`, from
-    `variations` alone, `environment.variation(K, norm="pairs")`; `variation` is its `total`. The paper's
-    $\Delta_p$ has Wasserstein distances: at most half the L1 norms on the unit interval. The radius is
+    `variations`, `environment.variation(K, norm="pairs")`, of which `variation` is the `total`. The radius is
     Hoeffding's over steps, episodes and pairs, $H\sqrt{\log(2HKSA/\delta)/2}$, times `beta_scale`.
     """
     lipschitz = require_number("lipschitz", lipschitz, at_least=0)
@@ -298,8 +282,7 @@ def kernel_ucbvi(
     When not: there is no meaningful distance. A wrong one mixes pairs that have nothing in common.
     Reference: Domingues, Ménard, Pirotta, Kaufmann & Valko 2021, Algorithms 1 and 3; without forgetting their
     "Kernel-Based Reinforcement Learning: A Finite-Time Analysis", 2021.
-    Deviations from the papers: the terms of the bonus have one factor each in the place of constants and
-    logarithms; ties are broken at random.
+    Deviations from the papers: each term of the bonus has one factor for constants and logarithms.
     """
     chosen = require_instance("forgetting", choose_forgetting(**forgetting), WeightFunction)
     return KernelValueIteration(spec, chosen, bandwidth, radius, lipschitz, ridge, bias_scale)

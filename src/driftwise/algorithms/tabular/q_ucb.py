@@ -24,11 +24,7 @@ class QState(NamedTuple):
 
 @part
 class OptimisticQLearning(TableAgent):
-    r"""Q-learning with a bonus that shrinks with the visits: the agent of `q_ucb` and `q_ucb_bernstein`.
-
-    The bonuses $b_1, \dots, b_n$ of $n$ visits enter Q as $\sum_i \alpha_n^i b_i$. For Bernstein's bonuses,
-    with $\alpha_1 = 1$, this sum is $\beta_n/2$.
-    """
+    """Q-learning with a bonus that shrinks with the visits: the agent of `q_ucb` and `q_ucb_bernstein`."""
 
     spec: Spec = member(Spec)
     scale: Numeric = number(at_least=0)
@@ -62,15 +58,12 @@ class OptimisticQLearning(TableAgent):
         spread = state.spread.add(ahead, here, visits)
         narrow = xp.sqrt(horizon * (spread.squares / visits + horizon) * log / visits)
         narrow = narrow + (horizon**7 * num_states * num_actions) ** 0.5 * log / visits
-        beta = xp.minimum(self.variance_scale * narrow, width)
+        beta = xp.minimum(self.variance_scale * narrow, width)  # all its bonuses make β/2 in Q
         return QState(estimate, xp.where(here > 0, beta / 2, state.bonus), spread, count)
 
 
 def tune_q_ucb(spec: Spec, **run: Unpack[TheoryRun]) -> dict[str, Any]:
-    r"""$\iota = \log(SAT/\delta)$, and `beta_scale` for the constants that the paper leaves open.
-
-    It assumes a stationary problem: the variation is not used.
-    """
+    r"""$\iota = \log(SAT/\delta)$, and `beta_scale` for constants; the variation is not used."""
     options = read_run(TheoryRun, run)
     scale = options.pop("beta_scale")
     return dict(scale=scale, variance_scale=scale, log_term=tabular_log_term(spec, 1, **options))
@@ -94,8 +87,7 @@ def q_ucb(
     When to use: states and actions are few, nothing drifts, and no model should be kept.
     When not: the problem changes, or samples are scarce: `ucbvi` learns faster from the same episodes.
     Reference: Jin, Allen-Zhu, Bubeck & Jordan 2018, Algorithm 1.
-    Deviations from the paper: none; ties, which it leaves open, are broken at random. Learning at the end of
-    an episode is the same, since a step meets only values of the next one.
+    Deviations from the paper: none. Learning at the end of an episode is the same.
     """
     return OptimisticQLearning(spec, scale, log_term, clip)
 
@@ -125,8 +117,7 @@ def q_ucb_bernstein(
       log_term: $\iota > 0$, $\log(SAT/p)$ in the paper.
     When to use: you compare bonuses of Q-learning in a stationary problem.
     When not: the run is short. Its bonus is the smaller one only after many visits.
-    Reference: Jin, Allen-Zhu, Bubeck & Jordan 2018, Algorithm 2 and Theorem 2 [from memory, as one public
-    summary has it; not checked against the print].
-    Deviations from the paper: none but rounding: $W_n$ comes from Welford's recursion. Otherwise see `q_ucb`.
+    Reference: Jin, Allen-Zhu, Bubeck & Jordan 2018, Algorithm 2 and Theorem 2 [not checked with the print].
+    Deviations from the paper: none but rounding: $W_n$ comes from Welford's recursion.
     """
     return OptimisticQLearning(spec, scale, log_term, clip, "bernstein", variance_scale)

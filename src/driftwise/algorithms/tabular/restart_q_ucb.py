@@ -39,10 +39,7 @@ class StagedState(NamedTuple):
 
 @part
 class StagedQLearning(TableAgent):
-    """Q-learning in stages, restarted after every `period` episodes: the agent of `restart_q_ucb`.
-
-    `bonus="freedman"` takes the lower of Hoeffding's bound and one by reference values.
-    """
+    """Q-learning in stages, restarted after every `period` episodes: the agent of `restart_q_ucb`."""
 
     spec: Spec = member(Spec)
     period: Numeric = number(at_least=1, integer=True)
@@ -98,7 +95,7 @@ class StagedQLearning(TableAgent):
         return where_tree(learnt.tick == self.period, self._initial_state(state.q), learnt)
 
     def bound(self, targets: Array, reference: ReferenceValues | None, size: Array) -> tuple[Array, Array]:
-        """Estimate and bonus of stages with sums of `targets` over `size` visits: `[H, S, A]` each."""
+        """Return estimate and bonus of stages with sums of `targets` over `size` visits: `[H, S, A]` each."""
         xp, horizon, late = namespace(size), len(size), self.log_term / size  # ι/ň
         plain = targets / size
         plain_bonus = self.scale * ((horizon + 1) * xp.sqrt(late)) + 2 * self.drift_bonus
@@ -137,9 +134,8 @@ class EpochRun(TheoryRun, total=False):
 def tune_restart_q_ucb(spec: Spec, **run: Unpack[EpochRun]) -> dict[str, Any]:
     r"""$D = (SA)^{-1/3}\Delta^{2/3}H^{-2/3}T^{1/3}$ epochs, and $\iota$ for a `confidence`.
 
-    `"uniform"` is $\iota = \log(2SAT/\delta)$, with $\delta$ spread over all pairs and steps; `"published"`
-    is $\log(2/\delta)$. $D$ balances $\sqrt{H^4SATD}$ for epochs with $HT\Delta/D$ for moves within them.
-    `variation` is `environment.variation(K, norm="pairs").total`.
+    `"uniform"` is $\iota = \log(2SAT/\delta)$, for all pairs and steps at once, `"published"`
+    $\log(2/\delta)$. `variation` is `environment.variation(K, norm="pairs").total`.
     """
     return _tuned(spec, 4, run)
 
@@ -149,8 +145,7 @@ def tune_restart_q_ucb_freedman(
 ) -> dict[str, Any]:
     r"""$D = (SA)^{-1/3}\Delta^{2/3}T^{1/3}$ epochs, $\iota$ for a `confidence` and $N_0 = c\,SAH^6\iota$.
 
-    `reference_scale` is $c$, large enough in the paper; the rest is as of `restart_q_ucb`, with epochs that
-    cost $\sqrt{H^2SATD}$. The proof of UCB-Advantage needs about three times the $\iota$ of `"uniform"`.
+    `reference_scale` is $c$. The proof of UCB-Advantage needs about three times the $\iota$ of `"uniform"`.
     """
     tuned = _tuned(spec, 2, run)
     scale = require_number("reference_scale", reference_scale, above=0)
@@ -189,7 +184,7 @@ def restart_q_ucb(
     When not: the period is short. Q-learning needs many visits, and each restart throws them away.
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar 2021, Algorithm 1; its Theorem 2 is the bound for
     $b_\Delta = 0$ [likely; constants were not checked against the print].
-    Deviations from the paper: $b_\Delta$ is the same in all epochs; ties are broken at random.
+    Deviations from the paper: $b_\Delta$ is the same in all epochs.
     """
     return StagedQLearning(spec, period, scale, log_term, drift_bonus)
 
@@ -207,9 +202,9 @@ def restart_q_ucb_freedman(
 ) -> StagedQLearning:
     r"""Restarted Q-learning with upper confidence bounds, of Freedman's type.
 
-    `restart_q_ucb` with reference values besides. $V^\mathrm{ref}_h(s)$ is $H$ until the $N_0$-th visit of
-    $s$ at step $h$ in the epoch, and then the $V_h(s)$ of that time. When a stage of $\check n$ visits is
-    over, after $n$ in the epoch,
+    It is `restart_q_ucb` with reference values: $V^\mathrm{ref}_h(s)$ is $H$ until the $N_0$-th visit of $s$
+    at step $h$ in the epoch, and then the $V_h(s)$ of that time. When a stage of $\check n$ visits is over,
+    after $n$ in the epoch,
     $$Q_h(s,a) \leftarrow \min\Bigl\{Q_h(s,a),
       \frac{\check r}{\check n} + \frac{\check v}{\check n} + c\,b + 2b_\Delta,
       \frac{\check r}{\check n} + \frac{\mu_\mathrm{ref}}n + \frac{\check\mu}{\check n}
@@ -221,18 +216,16 @@ def restart_q_ucb_freedman(
       \bar b = 2\sqrt{\frac{\nu_\mathrm{ref}\iota}n} + 2\sqrt{\frac{\check\nu\iota}{\check n}}
       + 5\Bigl(\frac{H\iota}n + \frac{H\iota}{\check n} + \frac{H\iota^{3/4}}{n^{3/4}}
       + \frac{H\iota^{3/4}}{\check n^{3/4}}\Bigr) + \sqrt{\frac\iota{\check n}}.$$
-    $2\bar b$ is below $b$ only in stages of more than $10^4\iota$ visits.
 
     Args:
       reference_after: $N_0$, a number of visits; $c'SAH^6\iota$ in the paper.
       log_term: $\iota > 0$, $\log(2/\delta)$ in the paper.
       drift_bonus: $b_\Delta \ge 0$, see `restart_q_ucb`.
     When to use: you study the rate of model-free learning under drift.
-    When not: the run is short. Its bonus is below that of `restart_q_ucb` only after very many visits.
-    Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar 2021, Algorithm 2, from memory. Stages, variances, $N_0$,
-    where $V^\mathrm{ref}$ is set, and the constants 2, 2 and 5 of $\bar b$ agree with Zhang, Zhou & Ji 2020,
-    whose UCB-Advantage it restarts. The terms that these constants multiply, the last root of $\bar b$ and
-    the factors of $\bar b$ and $b_\Delta$ were not compared with any print.
+    When not: the run is short: $2\bar b$ is below $b$ only in stages of more than $10^4\iota$ visits.
+    Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar 2021, Algorithm 2, from memory; stages, variances, $N_0$
+    and the constants 2, 2 and 5 of $\bar b$ agree with Zhang, Zhou & Ji 2020, whose UCB-Advantage it
+    restarts.
     Deviations from the paper: as `restart_q_ucb`. Variances come from Welford's recursion.
     """
     numbers = scale, log_term, drift_bonus

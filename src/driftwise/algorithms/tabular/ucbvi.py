@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, Unpack
 from driftwise.algorithms import any_forgetting
 from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.any_forgetting import AnyForgetting, ForgettingRun, choose_forgetting
-from driftwise.algorithms.tabular.counting import TableAgent, require_all_actions, value_ceilings
+from driftwise.algorithms.tabular.counting import TableAgent, greedy_plan, require_all_actions, value_ceilings
 from driftwise.base import Forecast, Forecaster, Forgetting, MeanRewards, Numeric, SharedSteps, member, number
 from driftwise.base.arrays import namespace, scan
 from driftwise.base.part import choice, part
@@ -33,8 +33,8 @@ class CountingState(NamedTuple):
 class CountingValueIteration(TableAgent, Forecaster):
     """Backward induction on empirical means, with a bonus for pairs with few visits: the agent of `ucbvi`.
 
-    Under weights a mean deviates like one of `(Σω)²/Σω² ≥ N = Σω` samples. The bonus takes `N`, since the
-    other number stays as it is while a pair is not visited: an old estimate would never be doubted.
+    Under weights a mean deviates like one of `(Σω)²/Σω² ≥ N = Σω` samples. The bonus takes `N`, which falls
+    while a pair is not visited, so that an old estimate is doubted.
     """
 
     spec: Spec = member(Spec)
@@ -66,24 +66,30 @@ class CountingValueIteration(TableAgent, Forecaster):
 
     def plan(self, state: CountingState, features: FeatureTable, key: Key) -> Plan:
         counts = self._counts(state.moments, features)
-        xp, dtype = namespace(counts[0]), counts[0].dtype
+        xp, horizon, log = namespace(counts[0]), self.spec.horizon, self.log_term
 
         def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, ...]]:
             ceiling, count, rewards, kernel, gap, *bound = x
             known = count > 0
             estimate = xp.where(known, rewards + matvec(kernel, value), 0.0)
-            num_visits = xp.where(known, xp.clip(count, _LEAST, None), 1.0)
-            bonus = self._bonus(num_visits, rewards, kernel, gap, value)
+            count = xp.where(known, xp.clip(count, _LEAST, None), 1.0)
+            if self.bonus == "hoeffding":
+                bonus = 7 * horizon * log / xp.sqrt(count)
+            else:
+                variance = xp.sum(kernel * (value - matvec(kernel, value)[..., None]) ** 2, axis=-1)  # ≥ 0
+                bonus = xp.sqrt(8 * log * variance / count) + 14 * horizon * log / (3 * count)
+                bonus = bonus + xp.sqrt(8 * matvec(kernel, gap) / count)
+                if self.rewards == "learnt":
+                    bonus = bonus + xp.sqrt(8 * log * xp.maximum(rewards * (1 - rewards), 0.0) / count)
             q = xp.where(known, xp.minimum(estimate + self.scale * bonus, ceiling), ceiling)
             for last in bound:
                 q = xp.minimum(q, last)
-            value = xp.max(q, axis=-1)
-            return value, (q - estimate, q, greedy_policy(q), value)
+            return xp.max(q, axis=-1), (q - estimate, q)
 
         xs = (self._ceilings(counts[0]), *counts, *(() if state.bound is None else (state.bound,)))
-        start = xp.zeros(self.spec.num_states, dtype=dtype)
-        _, (bonus, q, policy, values) = scan(step, start, xs, reverse=True)
-        return Plan(xp.zeros((self.spec.horizon, 0), dtype=dtype), bonus, q, policy, values)
+        start = xp.zeros(self.spec.num_states, dtype=counts[0].dtype)
+        _, (bonus, q) = scan(step, start, xs, reverse=True)
+        return greedy_plan(q, bonus, q)
 
     def update(
         self, state: CountingState, features: FeatureTable, plan: Plan, episode: Episode
@@ -135,19 +141,6 @@ class CountingValueIteration(TableAgent, Forecaster):
         # values after the last step are known to be zero
         return xp.broadcast_to(count, pairs), xp.broadcast_to(rewards, pairs), kernel, next_step(gap)
 
-    def _bonus(self, count: Array, rewards: Array, kernel: Array, gap: Array, value: Array) -> Array:
-        """The bonus of each pair of one step, before the scale: `[S, A]`."""
-        xp, horizon, log = namespace(value), self.spec.horizon, self.log_term
-        if self.bonus == "hoeffding":
-            return 7 * horizon * log / xp.sqrt(count)
-        mean = matvec(kernel, value)
-        variance = xp.sum(kernel * (value - mean[..., None]) ** 2, axis=-1)  # never below zero
-        bonus = xp.sqrt(8 * log * variance / count) + 14 * horizon * log / (3 * count)
-        bonus = bonus + xp.sqrt(8 * matvec(kernel, gap) / count)
-        if self.rewards == "learnt":
-            bonus = bonus + xp.sqrt(8 * log * xp.maximum(rewards * (1 - rewards), 0.0) / count)
-        return bonus
-
 
 def tune_ucbvi(
     spec: Spec,
@@ -160,8 +153,8 @@ def tune_ucbvi(
     r"""$L = \log(5SAT/\delta)$ and, if it is to forget, a memory that balances drift and regret.
 
     The regret where nothing moves is $\sqrt{H^a SAT}$ with $a = 2$ for Hoeffding's bonus and 1 for
-    Bernstein's, one more where steps are apart. `beta_scale` multiplies the bonus. Without forgetting,
-    `variation` is not used; it is that of the pair that moves most, `environment.variation(K, norm="pairs")`.
+    Bernstein's, one more where steps are apart. `beta_scale` multiplies the bonus; `variation` is
+    `environment.variation(K, norm="pairs").total`.
     """
     given = any_forgetting.read_run(ForgettingRun, options)
     power = (2 if bonus == "hoeffding" else 1) + (steps == "apart")
@@ -196,7 +189,7 @@ def ucbvi(
     From $V_{t,H+1} = 0$ backwards, with the mean reward $\hat r$ and the shares of successors $\hat p$ among
     the $N$ visits of a pair,
     $$Q_{t,h} = \min\{\hat r + \hat p^\top V_{t,h+1} + c\,b, H\}, \qquad V_{t,h} = \max_a Q_{t,h}(\cdot,a),$$
-    and $Q_{t,h} = H$ where $N = 0$. The bonus is Hoeffding's or Bernstein's,
+    and $Q_{t,h} = H$ where $N = 0$. The bonus is
     $$b = 7HL\sqrt{1/N} \qquad\text{or}\qquad b = \sqrt{\frac{8L\,\mathrm{Var}_{\hat p}(V_{t,h+1})}{N}}
       + \frac{14HL}{3N} + \sqrt{\frac{8}{N}\sum_y \hat p(y)
       \min\Bigl\{\frac{100^2H^3S^2AL^2}{N'_{h+1}(y)}, H^2\Bigr\}},$$
@@ -204,19 +197,17 @@ def ucbvi(
 
     Args:
       log_term: $L > 0$, $\log(5SAT/\delta)$ in the paper.
-      bonus: `"hoeffding"` (the paper's bonus_1) or `"bernstein"` (bonus_2).
+      bonus: `"hoeffding"`, the first (the paper's bonus_1), or `"bernstein"`, the second (bonus_2).
       clip: `"paper"` as above; `"tight"` clips step h at $H-h+1$, and starts there.
       rewards: `"learnt"` as above; `"known"` needs those of every episode.
-      steps: `"apart"` counts each step for itself; `"shared"` counts all together, for transitions that do
-        not depend on the step (other environments are refused).
+      steps: `"apart"` counts each for itself; `"shared"` all together, if transitions do not depend on it.
       monotone: also $Q_{t,h} \le Q_{t-1,h}$; only where nothing is forgotten.
     When to use: states and actions are few; with `rate`, `length` or `period` it forgets.
     When not: states are many: nothing is known of a pair that was not visited.
     Reference: Azar, Osband & Munos 2017, Algorithms 1 to 4, with their constants.
-    Deviations from the paper: it is `rewards="known"`, `steps="shared"`, `monotone=True`. Ties are broken at
-    random, and the last sum of Bernstein's bonus is 0 at the last step. Learnt rewards add $\sqrt{8L\hat
-    r(1-\hat r)/N}$ to Bernstein's bonus; Hoeffding's has room for them. Forgetting is ours: $N =
-    \sum\omega$, as in discounted UCB (Garivier & Moulines 2011).
+    Deviations from the paper: it is `rewards="known"`, `steps="shared"`, `monotone=True`. The last sum of
+    Bernstein's bonus is 0 at the last step; learnt rewards add $\sqrt{8L\hat r(1-\hat r)/N}$ to it.
+    Forgetting is ours: $N = \sum\omega$, as in discounted UCB (Garivier & Moulines 2011).
     """
     chosen = choose_forgetting(**forgetting)
     return CountingValueIteration(spec, chosen, scale, log_term, bonus, clip, rewards, steps, monotone)

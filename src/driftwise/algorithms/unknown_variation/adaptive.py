@@ -59,14 +59,14 @@ def _register(
 
 
 def memory_lengths(shortest: int | None = None, longest: int | None = None) -> tuple[int, ...]:
-    """Lengths of memories: the shortest, 8 unless given, doubled up to the longest, 4096 unless given."""
+    """Return lengths of memories: the shortest, 8 unless given, doubled up to the longest, else 4096."""
     least = require_count("shortest", 8 if shortest is None else shortest, at_least=2)
     most = require_count("longest", 4096 if longest is None else longest, at_least=least)
     return tuple(least * 2**k for k in range((most // least).bit_length()))
 
 
 def _weights_of_lengths(shortest: Any, longest: Any) -> ExponentialWeights | ClockWeights:
-    """Weights of all lengths, by rounds, or by the clock where lengths are durations; the last for ever."""
+    """Return weights of all lengths, by rounds, or by the clock for durations; the last never forget."""
     if not any(isinstance(bound, str | timedelta) for bound in (shortest, longest)):
         return ExponentialWeights((*(1 - 1 / length for length in memory_lengths(shortest, longest)), 1.0))
     least, most = to_seconds("shortest", shortest), to_seconds("longest", longest)
@@ -78,7 +78,7 @@ def _weights_of_lengths(shortest: Any, longest: Any) -> ExponentialWeights | Clo
 def mixture(
     base: Any, origin: Literal["zero", "first"] = "zero", **mixing: Unpack[Mixing]
 ) -> MixtureOfMemories:
-    """The mixture of a base with memories of all lengths, or of the points of its grid."""
+    """Return the mixture of a base with memories of all lengths, or of the points of its grid."""
     options = add_defaults(Mixing, mixing)
     bounds = {name: options[name] for name in ("shortest", "longest")}
     if not get_grids(base):
@@ -86,13 +86,10 @@ def mixture(
     elif any(bounds.values()):
         raise ArgumentError("shortest or longest", "be left out for a base with a grid, its memories", bounds)
     candidates = stack_parts(expand_grid(base))
-    fresh = options["fresh"]
-    if fresh is None:
-        fresh = "at_alarm" if can_be_copied(candidates) else "never"
-    sharing = FixedShare(options["share"], options["favour"])
+    fresh = options["fresh"] or ("at_alarm" if can_be_copied(candidates) else "never")
     noise = _NOISE_OF_MDPS if base.spec.horizon > 1 else _NOISE
-    choices = options["decision"], options["weighing"], origin, fresh
-    return MixtureOfMemories(candidates, sharing, noise, _NOISE_FORGETTING, *choices)
+    weights = FixedShare(options["share"], options["favour"]), noise, _NOISE_FORGETTING
+    return MixtureOfMemories(candidates, *weights, options["decision"], options["weighing"], origin, fresh)
 
 
 @_register("the base's", problem="any", takes_arms=True)
@@ -105,9 +102,9 @@ def adaptive(base: Agent | Sequence[Agent], **mixing: Unpack[Mixing]) -> Mixture
     ```
 
     Args:
-      base: an agent on least squares, on mirror descent (`d_glb_omd`), or one that counts (`ucbvi`). If it
-        holds a grid, its points are the candidates; so are several agents that are alike but for their
-        numbers. Else its own forgetting is replaced by exponential weights of all lengths.
+      base: an agent on least squares, on mirror descent (`d_glb_omd`), or one that counts (`ucbvi`). Its
+        forgetting is replaced by exponential weights of all lengths, unless it holds a grid, the candidates;
+        so are several agents that are alike but for their numbers.
     When to use: an agent should find its memory by itself; the candidates are a grid of memories.
     When not: you know the memory, or need a bound on regret. There is one on forecasts alone.
     """
@@ -134,14 +131,14 @@ def adaptive_lin_ucb(
 
     Args:
       exploration: `"theory"` is $c = 1$, `"practical"` 0.3, see docs/adaptive.md.
-      delta: $\delta$ of the radius.
       ridge: $\lambda > 0$, in units of the noise.
     When to use: you do not know how fast the problem drifts, or how large the noise is. Start here.
     When not: you need a bound on regret. A known memory saves the cost of the others.
     """
     factor = _RADII[require_choice("exploration", exploration, list(_RADII))]
     radius = ConfidenceRadius(noise_scale=1.0, norm_bound=0.0, delta=delta, scale=factor)
-    return _mixture_in_noise(bandit_agent(spec, NoForgetting(), Ucb(radius), ridge), **mixing)
+    agent = bandit_agent(spec, NoForgetting(), Ucb(radius), ridge)
+    return _mixture_of_one(dataclasses.replace(agent, noise=LearntNoise()), "first", **mixing)
 
 
 @_register("Thompson sampling", problem="linear bandit")
@@ -150,18 +147,18 @@ def adaptive_lin_ts(
 ) -> MixtureOfMemories:
     r"""Thompson sampling that knows neither how fast to forget nor how large the noise is.
 
-    A memory is drawn with its weight, then a parameter from its posterior, whose deviation is `scale` times
-    the learnt noise.
+    A memory is drawn with its weight, then a parameter from its posterior.
 
     Args:
-      scale: $a \ge 0$; 1 is the Bayesian choice.
+      scale: $a \ge 0$, the deviation in units of the learnt noise; 1 is the Bayesian choice.
       ridge: $\lambda > 0$, in units of the noise.
       decision: `"draw"` unless given.
     When to use: you know neither the pace of the drift nor the noise, and want random choices.
     When not: you need a bound on regret, or the same choice from the same data.
     """
     agent = bandit_agent(spec, NoForgetting(), Thompson(scale), ridge)
-    return _mixture_in_noise(agent, **{"decision": "draw", **mixing})
+    agent = dataclasses.replace(agent, noise=LearntNoise())
+    return _mixture_of_one(agent, "first", **{"decision": "draw", **mixing})
 
 
 @_register("UCB", problem="linear MDP")
@@ -170,34 +167,29 @@ def adaptive_opt_wlsvi(
 ) -> MixtureOfMemories:
     r"""OPT-WLSVI that does not know how fast to forget.
 
-    Candidates remember 8, 16, …, 4096 episodes, and all. They forecast $r_h + \bar V_{h+1}(s_{h+1})$. The
-    radius is not in units of the noise of these targets, since values of unseen states are no noise.
+    Candidates remember 8, 16, …, 4096 episodes, and all. They forecast $r_h + \bar V_{h+1}(s_{h+1})$.
 
     Args:
-      radius: $\beta \ge 0$, for rewards in [0, 1].
+      radius: $\beta \ge 0$, for rewards in [0, 1], not in units of a noise.
     When to use: you do not know how fast the MDP drifts. Start here with episodes.
     When not: you need a bound on regret. A known memory saves the cost of the others.
     """
     agent = LeastSquares(spec, NoForgetting(), Ucb(radius), ridge, clip="tight")
-    return mixture(_require_no_grid(agent), **mixing)
+    return _mixture_of_one(agent, "zero", **mixing)
 
 
-def _require_no_grid(agent: LeastSquares) -> LeastSquares:
-    """The agent, whose numbers may not be grids: its memories would not be there."""
+def _mixture_of_one(agent: LeastSquares, origin: Any, **mixing: Unpack[Mixing]) -> MixtureOfMemories:
+    """Return the mixture of an agent without a grid: its points would take the place of the memories."""
     for name, value in get_grids(agent).items():
         raise ArgumentError(name, "be one number; only `adaptive(base)` takes several", value)
-    return agent
+    return mixture(agent, origin, **mixing)
 
 
-def _mixture_in_noise(agent: LeastSquares, **mixing: Unpack[Mixing]) -> MixtureOfMemories:
-    """The mixture of an agent with its exploration in units of the noise that it learns."""
-    return mixture(_require_no_grid(dataclasses.replace(agent, noise=LearntNoise())), "first", **mixing)
-
-
-_GLB_PAPER = "ours; Zhang, Xu, Zhao & Sugiyama 2025; Herbster & Warmuth 1998"
-
-
-@_register("UCB, single norm", _GLB_PAPER, problem="linear bandit")
+@_register(
+    "UCB, single norm",
+    "ours; Zhang, Xu, Zhao & Sugiyama 2025; Herbster & Warmuth 1998",
+    problem="linear bandit",
+)
 def adaptive_glb_omd(
     spec: Spec,
     *,
@@ -215,7 +207,7 @@ def adaptive_glb_omd(
     $\mu(x^\top\theta_j)$ of a reward, and is weighed by the error.
 
     Args:
-      link, norm_bound, noise_scale, delta: as in `d_glb_omd`.
+      link, norm_bound, noise_scale: as in `d_glb_omd`.
       radius_scale: a factor of the radius; theory's is 1 with the `ridge` of `d_glb_omd`.
     When to use: rewards are clicks or counts, and you do not know how fast they drift.
     When not: rewards are numbers with a linear mean; `adaptive_lin_ucb` learns the noise.

@@ -52,9 +52,8 @@ class BanditOverAgents(Wrapper):
     """A bandit over agents: one plays each block of episodes, as new, and `chooser` learns which gain most.
 
     The agents, its arms, are stacked in `base`: numbers of the base are tuples over them. An arm's gain is
-    the mean reward of a step in its block, with `low` and `high` mapped to 0 and 1. After `num_episodes`
-    (unless it is 0) a block ends, however short. If rewards come late, the agent that plays learns from all,
-    but only those of episodes that its arm has planned are its gain; without any the chooser learns nothing.
+    the mean reward of a step in its block, with `low` and `high` mapped to 0 and 1, of the episodes that the
+    arm has planned. After `num_episodes` (unless it is 0) a block ends, however short.
     """
 
     base: Agent = member(Agent, stacked=True)
@@ -75,11 +74,10 @@ class BanditOverAgents(Wrapper):
 
     def init(self, features: FeatureTable) -> BlockState:
         xp, like = namespace(features.values), features.values
-        log_weights = self.chooser.init(like)
-        probabilities, none = self.chooser.probabilities(log_weights), xp.asarray(0, dtype=xp.int64)
+        log_weights, none = self.chooser.init(like), xp.asarray(0, dtype=xp.int64)
         base, arm = index_part(self.base, np.asarray(0)).init(features), xp.asarray(0, dtype=xp.int32)
-        gained = xp.asarray(0, dtype=like.dtype)
-        return BlockState(base, arm, probabilities, log_weights, gained, counted=none, tick=none)
+        gained, chances = xp.asarray(0, dtype=like.dtype), self.chooser.probabilities(log_weights)
+        return BlockState(base, arm, chances, log_weights, gained, counted=none, tick=none)
 
     def plan(self, state: BlockState, features: FeatureTable, key: Key) -> Plan:
         xp = namespace(state.log_weights)
@@ -91,8 +89,7 @@ class BanditOverAgents(Wrapper):
         return plan._replace(drawn=ArmDraw(drawn, probabilities, playing.arm, plan.drawn))
 
     def update(self, state: BlockState, features: FeatureTable, plan: Plan, episode: Episode) -> BlockState:
-        xp = namespace(state.log_weights)
-        draw: ArmDraw = plan.drawn
+        xp, draw = namespace(state.log_weights), plan.drawn
         playing = self._in_block(state, draw.arm, draw.probabilities, features)
         counts = draw.planner == playing.arm
         gained = playing.gained + xp.where(counts, xp.sum(episode.rewards), xp.zeros_like(state.gained))
@@ -151,9 +148,7 @@ def borl(
     low: Numeric = 0.0,
     high: Numeric = 1.0,
 ) -> BanditOverAgents:
-    r"""Bandit over reinforcement learning: EXP3.P draws an agent for each block of episodes.
-
-    A fresh copy plays each of the blocks of $M$ episodes, and the mean reward of its steps is its gain.
+    r"""Bandit over reinforcement learning: EXP3.P draws an agent for each block of $M$ episodes.
 
     ```python
     borl(opt_wlsvi(spec, rate=(0.9, 0.99, 1.0), radius=0.4), num_episodes=2000)
@@ -164,13 +159,12 @@ def borl(
       block_length: $M$; `"corrected"` is $\lceil\sqrt{dK}\rceil$, `"paper"` is $\lceil\sqrt K\rceil$.
       delta: $\delta$ of EXP3.P.
       form: the parameters of EXP3.P, see `driftwise.parts.experts.exp3_p`.
-      low: the mean reward of a step that counts as no gain.
-      high: the mean reward of a step that counts as a gain of one.
+      low, high: mean rewards of a step that count as no gain and as a gain of one.
     When to use: any agent's numbers should be chosen while it runs, with a bound.
     When not: the run is short. Every block restarts, and trying costs whole blocks.
     Reference: Touati & Vincent 2020, Section 5.1.
-    Deviations from the paper: the length of blocks, as $\sqrt K$ does not give the bound that the paper
-    claims; a block's gain is divided by its length and the horizon.
+    Deviations from the paper: the length of blocks, as $\sqrt K$ does not give the bound that it claims;
+    gains are means of a step.
     """
     arms: Any = expand_grid(base) if is_part(base) else base
     are_agents = isinstance(arms, Sequence) and all(is_part(arm) and isinstance(arm, Agent) for arm in arms)
@@ -213,13 +207,11 @@ def opt_wlsvi_borl(
     r"""OPT-WLSVI for an unknown variation: `borl` over the rates
     $\log(1/\eta_i) = 2^i/\sqrt{dK}$, $i = 0, \dots, \lfloor\log_2\sqrt K\rfloor$.
 
-    The slowest rate is that for $\Delta = 1$: less drift gains nothing. EXP3.P adds $HM\sqrt{K/M}$ to the
-    bound, for blocks of $M = \sqrt{dK}$.
+    The slowest rate is that for $\Delta = 1$. EXP3.P adds $HM\sqrt{K/M}$ to the bound.
 
     Args:
       block_length, form: as of `borl`.
       delta: $\delta$ of the radius and of EXP3.P.
-      norm: as of `opt_wlsvi`.
     When to use: you want a bound for OPT-WLSVI without knowing the variation.
     When not: you want low regret in a run of usual length; see `adaptive_opt_wlsvi`.
     Reference: Touati & Vincent 2020, Section 5.1.
@@ -252,13 +244,12 @@ def ada_lsvi_ucb_restart(
     $\lfloor M^{l/J}\rfloor$, $l = 0, \dots, J = \lfloor\ln M\rfloor$.
 
     Args:
-      block_length: $M$; without it $\lceil 5\sqrt{TdH}\rceil$ with $T = KH$, at most $K$. Up to $K = 25dH^2$
-        all is one block, and one period is drawn for the whole run.
+      block_length: $M$; without it $\lceil 5\sqrt{TdH}\rceil$ with $T = KH$, at most $K$.
     When to use: you want a bound for restarts without knowing the variation.
     When not: you want low regret in a run of usual length; every block restarts.
     Reference: Zhou, Chen, Varshney & Jagmohan 2020, Algorithm 2.
-    Deviations from the paper: those of `lsvi_ucb_restart`; equal periods count once; EXP3.P's bonus has
-    $\ln(J/\delta)$ (Bubeck & Cesa-Bianchi 2012), where the paper likely has $\ln J$.
+    Deviations from the paper: those of `lsvi_ucb_restart`; EXP3.P's bonus has $\ln(J/\delta)$ (Bubeck &
+    Cesa-Bianchi 2012), where the paper likely has $\ln J$.
     """
     options, num_episodes = add_defaults(RadiusRun, run), require_count("num_episodes", run["num_episodes"])
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon)
@@ -290,8 +281,8 @@ def bob(
     r"""Bandit over bandits: in each block of $M$ rounds EXP3 draws a window for a fresh SW-UCB.
 
     Windows are $\lfloor M^{j/J}\rfloor$, $j = 0, \dots, J = \lceil\ln M\rceil$, and the mean reward $\bar r$
-    of a block gains $\frac12 + \bar r/(2q)$ with $q = S + 2\sigma\sqrt{\ln(K/\sqrt M)/M}$. No window is
-    longer than $M$; EXP3 adds $M\sqrt{K/M}$ to the bound.
+    of a block gains $\frac12 + \bar r/(2q)$ with $q = S + 2\sigma\sqrt{\ln(K/\sqrt M)/M}$. EXP3 adds
+    $M\sqrt{K/M}$ to the bound.
 
     Args:
       noise_scale, norm_bound, delta, radius_scale, ridge: as of `sw_lin_ucb`, each a single number.
@@ -299,8 +290,7 @@ def bob(
     When to use: you want a bound for a sliding window without knowing the variation.
     When not: you want low regret in a run of usual length; see `adaptive_lin_ucb`.
     Reference: Cheung, Simchi-Levi & Zhu 2019, Algorithm 2.
-    Deviations from the paper: rewards are at most $S$ in size instead of one; equal windows count once; the
-    radius of `sw_lin_ucb` holds for all rounds at once.
+    Deviations from the paper: rewards are at most $S$ in size instead of one; the radius is `sw_lin_ucb`'s.
     """
     num_episodes = require_count("num_episodes", num_episodes)
     noise_scale = require_number("noise_scale", noise_scale, at_least=0)

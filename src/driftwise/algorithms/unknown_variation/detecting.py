@@ -48,8 +48,8 @@ class DetectAndRestart(Wrapper):
     In epoch $k$ an episode is played by force with probability $\min\{1, \alpha\sqrt k\}$, where $\alpha$ =
     `forcing`: for one of the places of the test, drawn evenly, the pair that is worth most to the test is
     taken in every state. A base that is `off_policy` learns from it, too. An episode that was planned before
-    the last alarm still teaches the base, but does not count for the test. `keep="window"` restarts with what
-    was learnt in the shortest window in which the change shows, by a copy of the base that began with it.
+    the last alarm still teaches the base, but does not count for the test. `keep="window"` restarts with a
+    copy of the base that began with the shortest window in which the change shows.
     """
 
     base: Agent = member(Agent)
@@ -97,10 +97,9 @@ class DetectAndRestart(Wrapper):
         return plan._replace(policy=policy, drawn=drawn)
 
     def forced_share(self, state: DetectingState) -> Array:
-        """The probability that the next episode is played by force."""
-        xp = namespace(state.alarm)
-        growth = xp.sqrt(xp.astype(state.epoch + 1, state.alarm.dtype))
-        return xp.minimum(self.forcing * growth, xp.ones_like(growth))
+        """Return the probability that the next episode is played by force."""
+        xp, dtype = namespace(state.alarm), state.alarm.dtype
+        return xp.clip(self.forcing * xp.sqrt(xp.astype(state.epoch + 1, dtype)), None, 1)
 
     def action_probabilities(self, plan: Plan, key: Key) -> Array:
         return plan.drawn.chances[0, 0]
@@ -170,9 +169,8 @@ def detect_and_restart(
 ) -> DetectAndRestart:
     r"""An agent that restarts when what it sees now and what it saw before cannot have one parameter.
 
-    Windows of every length $2^j$ are compared with what came before them, by the confidence ellipsoids of
-    `driftwise.parts.window_tests.EllipsoidTest`: while nothing changes there is no alarm with probability
-    $1-\delta$. Pairs of which least is known are played with probability $\alpha\sqrt k$ after $k-1$ alarms.
+    Windows of every length $2^j$ are compared with what came before them by `EllipsoidTest` or `LinkTest`.
+    Pairs of which least is known are played with probability $\alpha\sqrt k$ after $k-1$ alarms.
 
     ```python
     base = lin_ucb(spec, noise_scale=0.3)
@@ -181,7 +179,6 @@ def detect_and_restart(
 
     Args:
       base: any agent, made for problems that do not change.
-      num_episodes: $K$; windows are up to $K$ long.
       noise_scale: $\sigma$ of rewards; without it 1/2, as for rewards in [0, 1]. Left out behind a link.
       norm_bound: $S \ge \|\theta\|$; without it 1 for a bandit, 5 behind a link, and $\sqrt d$ for an MDP.
       delta: $\delta$, the chance of a false alarm in the whole run.
@@ -190,8 +187,6 @@ def detect_and_restart(
       keep: `"window"` restarts with what was learnt in the shortest window in which the change shows.
       num_functions: of next states that an MDP's transitions are tested by; without it 4.
       link: $\mu$ of a bandit with the means $\mu(x^\top\theta)$: `"logistic"` for clicks, `"log"` for counts.
-        Changes are then found late, see `driftwise.parts.window_tests.LinkTest`. Online, rewards outside the
-        link's range are refused.
 
     Forced exploration, a test and a restart around any base are the idea of Gerogiannis, Huang, Bose &
     Veeravalli 2025 (DAL) and Gerogiannis, Huang & Veeravalli 2026 (DARLING, for MDPs), of which we know the
@@ -238,8 +233,7 @@ def covering_restart(
 
     The few are $d$ arms of which all others are combinations $\sum_ic_ia_i$ with $|c_i| \le 2$: a change that
     moves some arm by $\epsilon$ moves one of them by $\epsilon/(2d)$. Each has a likelihood-ratio test of its
-    forced plays alone, `driftwise.parts.change_tests.MeansTest`, with false alarms of probability $\delta$ in
-    all. Arms have to be the same in every round.
+    forced plays alone, `driftwise.parts.change_tests.MeansTest`.
 
     Args:
       base: any agent of a bandit, made for problems that do not change.
@@ -248,9 +242,8 @@ def covering_restart(
       window: the newest forced plays of an arm among which a split is looked for.
     When to use: arms are the same in every round, the problem jumps, and false alarms must be rare.
     When not: the drift is slow, or arms change from round to round.
-    Reference: Gerogiannis, Huang, Bose & Veeravalli 2025 (DAL) play a covering set by force, with a detector
-    for each of its arms around any base of optimal order, and show a regret of the order $\sqrt{N_TT}$ for
-    $N_T$ changes that are far enough apart. We know its abstract: covering set, schedule and test are ours.
+    Reference: Gerogiannis, Huang, Bose & Veeravalli 2025 (DAL), with a bound for changes that are far apart.
+    We know its abstract: covering set, schedule and test are ours.
     """
     require_bandit(base.spec)
     share = _forcing(base.spec.dim, num_episodes, forcing)

@@ -63,8 +63,7 @@ class Master(Wrapper):
        scheduled, where $U$ is the lowest $\tilde g$ of the block, or
     2. $\tilde g - R$ was on average at least $3\hat\rho(t)$ in the $t$ rounds of the block.
 
-    Else a block of order $n + 1$ follows. $b$ is `width`, $c$ is `test_scale`; there are `num_orders` orders
-    $M$, and blocks of the largest follow one another.
+    Else a block of order $n + 1$ follows, at most `num_orders` − 1. $b$ is `width`, $c$ is `test_scale`.
 
     A late reward belongs to the round in which it comes: the instance that acts there learns from it, and it
     is compared with the $\tilde g$ of the instance that planned it.
@@ -176,8 +175,7 @@ class TestOptions(TypedDict, total=False):
       delta: $\delta$, the chance of a restart in a problem that does not vary.
       test_scale: a factor of $\hat\rho$ in both tests; with the paper's 1 they do not fail in usual runs.
       first_order: the order of the first block, of $2^n$ episodes; 0 in the paper.
-      low: the mean reward of a step that counts as 0.
-      high: the mean reward of a step that counts as 1.
+      low, high: mean rewards of a step that count as 0 and as 1.
     """
 
     delta: Annotated[float, 0.05]
@@ -205,9 +203,8 @@ def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Un
     When to use: you want the best known rate without knowing the variation, for any optimistic base.
     When not: the run is of usual length. With the published constants its tests never fail in it
     (Gerogiannis, Huang & Veeravalli 2024).
-    Reference: Wei & Luo 2021, Algorithms 1, 2 and 3.
-    Deviations from the paper: `test_scale` and `first_order`. Every episode has to offer the same: one set of
-    arms, one first state.
+    Reference: Wei & Luo 2021, Algorithms 1 to 3, for one set of arms and one first state.
+    Deviations from the paper: `test_scale` and `first_order`.
     """
     num_episodes, options = require_count("num_episodes", num_episodes), add_defaults(TestOptions, tests)
     confidence = 6 * (math.log2(num_episodes) + 1) * _log(num_episodes, options.pop("delta"))

@@ -30,18 +30,15 @@ class MixtureState(NamedTuple):
 class MixtureOfMemories(Wrapper):
     r"""Agents alike but for what they forget, weighed by how well they forecast.
 
-    They are stacked in `base`: its numbers are tuples over them. All learn from every episode. Before they
-    do, each forecasts the targets $y_h = r_h + \bar V_{h+1}(s_{h+1})$, with $\bar V = \sum_j w_jV_j$ as the
-    mixture planned. Scores compare, since the target is one for all, and so is the noise, learnt from $\sum_j
-    w_j\,e_j^2/(1+v_j)$ under a forgetting of its own: a memory gains by its mean alone.
+    They are stacked in `base`: its numbers are tuples over them. Before they learn from an episode, each
+    forecasts the targets $y_h = r_h + \bar V_{h+1}(s_{h+1})$, with $\bar V = \sum_j w_jV_j$ as the mixture
+    planned. The noise is one for all, learnt from $\sum_j w_j\,e_j^2/(1+v_j)$ under a forgetting of its own.
 
     `decision="heaviest"` acts on the index of the heaviest memory, `"mixture"` on $\sum_j w_j Q_j$, and
     `"variance"` on the mean of the mixture with the root of its total variance, $\bar m + \sqrt{\sum_j
     w_j(b_j^2 + (m_j - \bar m)^2)}$; `"draw"` draws a memory with its weight. `weighing="together"` adds the
-    scores of all steps into one weight; `"per_step"` has a weight each.
-
-    `origin="first"` counts the rewards of a bandit from the first one, if there are features that are 1 for
-    all arms then: a constant in the rewards changes no decision.
+    scores of all steps into one weight; `"per_step"` has a weight each. `origin="first"` counts the rewards
+    of a bandit from the first one, if there are features that are 1 for all arms then.
 
     `fresh="at_alarm"` restarts the last memory from a copy of the heaviest when its weight falls below twice
     its reallocation share, and below half of its prior, while it holds more than twice the episodes of the
@@ -68,7 +65,7 @@ class MixtureOfMemories(Wrapper):
 
     @property
     def num_memories(self) -> int:
-        """J."""
+        """Return J."""
         return len(next(numeric_values(self.base)).value)
 
     @property
@@ -90,13 +87,13 @@ class MixtureOfMemories(Wrapper):
         return MixtureState(base, xp.log(prior), xp.asarray(0, dtype=xp.int64), origin, noise)
 
     def plan(self, state: MixtureState, features: FeatureTable, key: Key) -> Plan:
-        xp = namespace(features.values)
+        xp, agent = namespace(features.values), self.base
         if self.weighing == "together" and self.decision in ("heaviest", "draw"):  # no other has to plan
             chosen = self.choose_memory(state.log_weights, key)
-            agent = index_part(self.base, chosen)
+            agent = index_part(agent, chosen)
             plan = agent.plan(map_tree(lambda leaf: leaf[chosen], state.base), features, key)
         else:
-            agent = index_part(self.base, overall_weights(state.log_weights).argmax())
+            agent = index_part(agent, overall_weights(state.log_weights).argmax())
             plan = self._mixed_plan(state, features, key)
         weights, bonus, q, _, values, _ = plan
         if self.origin == "first":
@@ -105,7 +102,7 @@ class MixtureOfMemories(Wrapper):
         return Plan(weights, bonus, q, agent.policy(q), values)
 
     def _mixed_plan(self, state: MixtureState, features: FeatureTable, key: Key) -> Plan:
-        """The plan of all memories, or of one for each step; the policy is left to do."""
+        """Return the plan of all memories, or of one for each step; the policy is left to do."""
         xp, rows = namespace(features.values), self._by_step(self.decision_weights(state.log_weights, key))
 
         def planned(agent: Forecaster, state: Any) -> Plan:

@@ -39,9 +39,8 @@ class Restarting(Wrapper):
     `watch="rewards"` shows it the mean reward of an episode's steps. `watch="residuals"` shows it the mean
     over the steps of what prediction errors $e_h = r_h + V_{h+1}(s_{h+1}) - \hat Q_h(s_h, a_h)$ are in excess
     of the bonus $b_h$, $\operatorname{sign}(e_h)\max(0, |e_h| - |b_h|)$, where $\hat Q$ is the index without
-    its bonus. Neither learning nor the rewards of a better policy often raise an alarm then. An episode that
-    was planned before the last alarm still teaches the base, but does not count for the detector. Learners of
-    the gain predict relative values: for them it is `"rewards"` only.
+    its bonus: learning raises few alarms then. An episode that was planned before the last alarm still
+    teaches the base, but does not count for the detector. Learners of the gain take `"rewards"` only.
     """
 
     base: Agent = member(Agent)
