@@ -55,7 +55,9 @@ def bare(given: Experiment) -> None:
 
 def harness(given: Experiment, folder: Path) -> None:
     study = prepare(given)
-    FinishedStudy.of(study, run_study(study, checkpoints=folder / "tasks")).write(folder)
+    finished = FinishedStudy.of(study, run_study(study, checkpoints=folder / "tasks"))
+    finished.write(folder)
+    finished.write_figure(folder)
 
 
 def overhead(target: float) -> dict[str, float]:

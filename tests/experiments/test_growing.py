@@ -159,7 +159,7 @@ def test_changing_what_exists_is_refused_by_its_place(tables, sizes, said, run, 
 @pytest.mark.parametrize(
     ("tables", "place"),
     [
-        ((LOCK.replace("20", '"50%"'), FORGETS), "environments.lock"),
+        ((LOCK.replace("20", '"50%"'), FORGETS), "agents.forgets"),
         ((LOCK, FORGETS, '[agents.tuned]\nalgorithm = "opt_wlsvi"\ntuned = true\n'), "agents.tuned"),
     ],
 )
@@ -167,7 +167,8 @@ def test_more_episodes_are_refused_where_they_change_what_exists(tables, place, 
     assert run(*tables) == 0
     capsys.readouterr()
     assert run(*tables, episodes=50) == 2
-    said = f"out must keep its 40 episodes, since {place} is another in a run of 50: choose another folder"
+    why = f"since {place} in environments.lock is another in a run of 50"
+    said = f"out must keep its 40 episodes, {why}: choose another folder"
     assert capsys.readouterr().err == f"driftwise: error: {said}\n"
     assert run(*tables, runs=4) == 0  # which depend on nothing
 

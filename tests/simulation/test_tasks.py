@@ -280,7 +280,7 @@ def test_workers_that_hear_sigterm_themselves_keep_what_they_play(tmp_path):
 
 
 def test_an_engine_needs_a_folder():
-    with pytest.raises(ValueError, match="folder must be a path where there is an engine, got None"):
+    with pytest.raises(ValueError, match="checkpoints must be a folder where there is an engine, got None"):
         run_tasks(TASKS, None, engine=Processes(2))
 
 

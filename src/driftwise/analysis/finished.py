@@ -20,15 +20,15 @@ from driftwise.analysis.report.writing import FORMATS, report_figure, warn_of_lo
 from driftwise.analysis.statistics.formatting import format_count
 from driftwise.analysis.table import Table, html_text
 from driftwise.base.agent import Agent
-from driftwise.base.files import lock_folder, output_folder
+from driftwise.base.files import lock_folder, output_folder, replace_file
 from driftwise.base.validation import ArgumentError, require_choice
 from driftwise.environments import Environment
 from driftwise.experiments import AgentOutcome, Experiment, Study, prepare, run_study
 from driftwise.experiments.outcomes import ProgressListener
 from driftwise.experiments.progress_bars import show_progress
 from driftwise.experiments.result_tables import results_frame, results_table
-from driftwise.experiments.results_folder import CLAIM
-from driftwise.experiments.saved_results import RESULT_FILES, manifest_of, write_results
+from driftwise.experiments.results_folder import CLAIM, MANIFEST, RESULTS
+from driftwise.experiments.saved_results import manifest_of, write_results
 from driftwise.simulation.results import Result
 from driftwise.simulation.tasks import Device, OnChunk
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+FIGURE = "regret.png"
+RESULT_FILES = (RESULTS, FIGURE, MANIFEST)  # of a folder
 AnyAgent = Agent | Mapping[str, Any] | Callable[[Environment], Agent]
 AnyEnvironment = Environment | Mapping[str, Any]
 
@@ -174,13 +176,20 @@ class FinishedStudy:
         if (folder / CLAIM).exists():
             raise ArgumentError("folder", "not be one that driftwise run writes to", str(folder))
         with output_folder(folder, RESULT_FILES), lock_folder(folder):
-            return self.write(folder)
+            results, manifest = self.write(folder)
+            return [results, self.write_figure(folder), manifest]
 
     def write(self, folder: Path) -> list[Path]:
-        """Write results, figure and manifest into an existing folder; see `save`."""
+        """Write results and manifest into an existing folder, without a figure; see `save`."""
+        (folder / FIGURE).unlink(missing_ok=True)  # of older results
+        return write_results(folder, self.manifest, self._flat())
+
+    def write_figure(self, folder: Path) -> Path:
+        """Write the figure of the results into an existing folder."""
         from driftwise.analysis.matplotlib_figures import png_bytes
 
-        return write_results(folder, self.manifest, self._flat(), png_bytes(report_figure(self.data)))
+        replace_file(folder / FIGURE, png_bytes(report_figure(self.data)))
+        return folder / FIGURE
 
     def __repr__(self) -> str:
         data = longest(self.data)

@@ -27,11 +27,10 @@ from driftwise.base.validation import (
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-Types = tuple[type, ...]
-Schema = Mapping[str, Types]
 
 WORD, COUNT, NUMBER, TABLE, LIST, NULL = (str,), (int,), (int, float), (dict,), (list,), (type(None),)
 PLAIN = (str, int, float, bool)
+NESTED = (*PLAIN, dict, list)  # and so is all that is in it
 _TYPE_NAMES: Mapping[type, str] = {
     str: "a word",
     int: "an integer",
@@ -43,24 +42,27 @@ _TYPE_NAMES: Mapping[type, str] = {
 }
 
 
-def require_type(path: str, value: Any, expected: Types) -> None:
-    """Refuse a value of another type, by a `ValueError` that names its place."""
-    if type(value) not in expected:  # True is no number
-        kinds = " or ".join(_TYPE_NAMES[kind] for kind in expected)
+def require_shape(path: str, value: Any, shape: Any, *, whole: bool = False) -> None:
+    """Refuse a value of JSON that is not of a shape, by a `ValueError` that names its place.
+
+    A shape is the possible types, a table of shapes (`"*"` is that of all other keys), or a list with the
+    shape of its items. Keys may be missing, unless it has to be `whole`.
+    """
+    types = shape if isinstance(shape, tuple) else (type(shape),)
+    if type(value) not in types:  # True is no number
+        kinds = " or ".join(_TYPE_NAMES[kind] for kind in types)
         raise ValueError(f"{path} must be {kinds}, got {_TYPE_NAMES[type(value)]}")
-
-
-def require_types(path: str, table: Mapping[str, Any], kinds: Schema) -> None:
-    """Refuse values of a table that are of other types than their names have; they may be missing."""
-    for name, expected in kinds.items():
-        if name in table:
-            require_type(f"{path}{name}", table[name], expected)
-
-
-def require_value_types(path: str, table: Mapping[str, Any], expected: Types) -> None:
-    """Refuse a table in which any value is of another type."""
-    for name, value in table.items():
-        require_type(f"{path}.{name}", value, expected)
+    start = path and f"{path}."
+    shapes: Mapping[Any, Any] = {"*": NESTED if shape is NESTED else None}
+    if not isinstance(shape, tuple):
+        shapes = shape if isinstance(shape, dict) else {"*": shape[0]}
+    for key in shapes if whole else ():
+        if key != "*" and key not in value:
+            raise ValueError(f"{start}{key} is missing")
+    items = value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
+    for key, item in items:
+        if (own := shapes.get(key, shapes.get("*"))) is not None:
+            require_shape(f"{start}{key}", item, own, whole=whole)
 
 
 Count = Annotated[int, require_count]  # 1, 2, …

@@ -42,16 +42,15 @@ def _run(
     or environments it plays only what is new.
     """
     from driftwise.experiments import outcomes, saved_results
-    from driftwise.experiments.folder_growth import merge_with_folder
+    from driftwise.experiments.folder_growth import claim_folder, has_checkpoints, merge_with_folder
     from driftwise.experiments.progress_bars import show_progress
     from driftwise.experiments.results_folder import CLAIM
     from driftwise.experiments.study import find_study
 
     study = check(find_study, file_or_name, num_episodes=episodes, num_runs=runs, seed=seed)
-    out, names = f"results/{study.experiment.name}" if out is None else out, saved_results.RESULT_FILES
+    out = f"results/{study.experiment.name}" if out is None else out
     with contextlib.ExitStack() as stack:  # interrupts get lost while JAX is loaded, too
-        can_resume = functools.partial(saved_results.has_checkpoints, Path(out))
-        poll = stack.enter_context(hold_signals(can_resume))
+        poll = stack.enter_context(hold_signals(functools.partial(has_checkpoints, Path(out))))
         chosen = make_engine(engine, workers)
         from driftwise.simulation import devices
 
@@ -59,30 +58,35 @@ def _run(
             check(require_choice, "--device", device, ("cpu", "gpu"))
         if engine != "ray":  # whose nodes have the device, and perhaps not this machine
             check_options(devices.find_devices, device=device)  # after what an engine sets for it
-        from driftwise.analysis.finished import FinishedStudy
+        from driftwise.analysis.finished import FIGURE, RESULT_FILES, FinishedStudy
         from driftwise.base import files
+        from driftwise.simulation.checkpoints import shorter_checkpoints
 
         stack.enter_context(as_out_errors(out))
-        study = check(merge_with_folder, Path(out), study)
-        tasks = check(outcomes.fitting_tasks, study, engine=chosen, device=device)
-        poll()
-        folder = stack.enter_context(files.output_folder(Path(out), (*names, CLAIM)))
+        folder = stack.enter_context(files.output_folder(Path(out), (*RESULT_FILES, CLAIM)))
         stack.enter_context(files.lock_folder(folder))
         files.remove_leftovers(folder)
-        kept = check(stack.enter_context, saved_results.claim_folder(folder, study))
+        study = check(merge_with_folder, folder, study)
+        tasks = check(outcomes.fitting_tasks, study, engine=chosen, device=device)
+        poll()
+        kept = stack.enter_context(claim_folder(folder, study))
         options: dict[str, Any] = dict(checkpoints=kept, engine=chosen, poll=poll, recompute=recompute)
         with show_progress(quiet) as progress, engine_errors():
             results = outcomes.run_study(study, tasks=tasks, **options, progress=progress)
         finished = FinishedStudy.of(study, results)
         if not (saved := saved_results.is_saved(folder, finished.manifest)):
             finished.write(folder)
-            saved_results.drop_shorter_checkpoints(kept, tasks)
+            for _, task in tasks:  # from which they continued
+                for path in shorter_checkpoints(kept, task):
+                    path.unlink()
+        if not (folder / FIGURE).exists():
+            finished.write_figure(folder)
         poll()
     if not quiet:
         _print_tables(finished)
         if saved:
             print("All of it was there already; no file was changed.", file=sys.stderr)
-    for name in names:
+    for name in RESULT_FILES:
         print(folder / name)
 
 

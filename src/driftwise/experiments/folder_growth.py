@@ -1,83 +1,122 @@
 """Add runs, episodes, agents and environments to a results folder; what is there stays as it is.
 
-A folder keeps its stages, one for each request. A stage adds tasks of its own. The tasks of earlier stages
-have the same content hashes as before, so that their checkpoints are read and nothing is computed twice.
+The claim of a folder has every request to it, with the tasks that it added. Tasks keep their content hashes,
+under which their checkpoints are: nothing is computed twice.
 """
 
 import contextlib
 import json
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from driftwise.base.files import require_regular_file
-from driftwise.base.part import to_config
-from driftwise.base.schema import COUNT, TABLE, WORD, Schema, join_keys, require_types
+from driftwise.base import files
+from driftwise.base.schema import COUNT, LIST, TABLE, WORD, join_keys, require_shape
 from driftwise.experiments.building import Point
-from driftwise.experiments.results_folder import CLAIM, CLAIM_FORMAT, read_manifest, table_differences
-from driftwise.experiments.study import CellKey, FolderStage, Study, TaskGroup, stacked
+from driftwise.experiments.experiment import ConfigTable
+from driftwise.experiments.results_folder import CLAIM, read_manifest, table_differences
+from driftwise.experiments.study import Study, TaskGroup
+from driftwise.simulation.checkpoints import content_hash
 
-_STAGE: Schema = {"begun": WORD, "episodes": COUNT, "runs": COUNT, "seed": COUNT, "experiment": TABLE}
-_TABLES: Schema = {"agents": TABLE, "environments": TABLE}
+_FORMAT = 6  # of a claim
+_CHECKPOINTS = "tasks"  # a folder with a checkpoint of each task
 _SEPARATE = ("summary", "finding", "import", "episodes", "runs", "seed", "environment")  # not compared
+HISTORY = {"begun": WORD, "episodes": COUNT, "runs": COUNT, "agents": LIST, "environments": LIST}
+_TABLES = {"agents": TABLE, "environments": TABLE}
+_TASK = {"cells": LIST, "first_run": COUNT, "hash": WORD}
+_CLAIM_SHAPE = {"requests": [{**HISTORY, "seed": COUNT, "experiment": _TABLES, "tasks": [_TASK]}]}
 
 
 def merge_with_folder(folder: Path, study: Study) -> Study:
-    """Return the study with the stages of a folder, and one more if it asks for more; less is refused."""
-    stages, wanted = read_stages(folder), _stage_of(study)
-    if stages and any(_changes(stages[-1], wanted)):
-        with contextlib.suppress(ValueError):  # a stage without results can be given up
-            stages = stages[: len(read_manifest(folder).get("history", ()))] or stages
-    if stages and (changes := ", ".join(_changes(stages[-1], wanted))):
+    """Return the study with the tasks of a folder, and new ones where it asks for more; less is refused."""
+    requests, wanted = _read_requests(folder), _request_of(study)
+    if requests and any(_changes(requests[-1], wanted)):
+        with contextlib.suppress(ValueError):  # a request without results can be given up
+            requests = requests[: len(read_manifest(folder).get("history", ()))] or requests
+    last = requests[-1] if requests else None
+    if last and (changes := ", ".join(_changes(last, wanted))):
         raise _refusal(folder, changes)
-    if stages and wanted.episodes > stages[-1].episodes:
-        _require_same_beginning(folder, study, stages[-1])
-    if not stages or replace(wanted, begun=stages[-1].begun) != stages[-1]:
-        stages = [*stages, wanted]
-    return replace(study, stages=tuple(stages), parts=tuple(_parts(study, stages)))
+    work, num_runs, added = [], Counter(), []
+    for group, known_hash in _claimed_groups(study, requests):
+        if last and study.num_episodes > last["episodes"] and content_hash(group.task) != known_hash:
+            place = (
+                f"{join_keys('agents', group.name)} in {join_keys('environments', group.environment_label)}"
+            )
+            why = f"since {place} is another in a run of {study.num_episodes}: choose another folder"
+            raise ValueError(f"{folder} must keep its {last['episodes']} episodes, {why}")
+        work.append(group)
+        num_runs.update(dict.fromkeys(map(group.cell, group.points.values()), group.task.num_runs))
+    for group in study.groups:
+        points_by_first_run: dict[int, dict[str, Point]] = defaultdict(dict)
+        for label, point in group.points.items():
+            points_by_first_run[num_runs[group.cell(point)]][label] = point
+        for first, points in points_by_first_run.items():
+            if first < study.num_runs:
+                work.append(own := group.restrict(points, first, study.num_runs - first))
+                cells = [group.cell(point) for point in points.values()]
+                added.append({"cells": cells, "first_run": first, "hash": content_hash(own.task)})
+    if added or not last or any(last[key] != wanted[key] for key in ("episodes", "experiment")):
+        for kind in ("agents", "environments"):
+            tables, known = wanted["experiment"][kind], last["experiment"][kind] if last else {}
+            wanted[kind] = [label for label, table in tables.items() if known.get(label) != table]
+        requests.append({**wanted, "tasks": added})
+    return replace(study, requests=tuple(requests), work=tuple(work))
 
 
-def read_stages(folder: Path) -> list[FolderStage]:
-    """Return the stages of a folder, the oldest first; none if it is new."""
-    path, stages = folder / CLAIM, []
+def _claimed_groups(study: Study, requests: list[ConfigTable]) -> Iterator[tuple[TaskGroup, str]]:
+    """Yield the groups that requests have added, as the study has them now, and their hashes as they were."""
+    owners = {
+        group.cell(own): (group, label) for group in study.groups for label, own in group.points.items()
+    }
+    for request in requests:
+        for task in request["tasks"]:
+            found = [owners[environment, agent, values] for environment, agent, values in task["cells"]]
+            points = {label: group.points[label] for group, label in found}
+            runs = task["first_run"], request["runs"] - task["first_run"]
+            yield found[0][0].restrict(points, *runs), task["hash"]
+
+
+def _read_requests(folder: Path) -> list[ConfigTable]:
+    """Return the requests to a folder, the oldest first; none if it is new."""
+    path = folder / CLAIM
     if not path.exists():
-        return stages
-    require_regular_file(path)  # a pipe would keep its reader waiting
+        return []
+    files.require_regular_file(path)  # a pipe would keep its reader waiting
     try:
         claim = json.loads(path.read_text(encoding="utf-8"))
-        age = claim["format"] - CLAIM_FORMAT
-        for table in [] if age else claim["stages"]:
-            require_types("", table, _STAGE)
-            require_types("experiment.", table["experiment"], _TABLES)
-            stages.append(FolderStage(**table))
+        age = claim["format"] - _FORMAT
+        if not age:
+            require_shape("", claim, _CLAIM_SHAPE, whole=True)
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{path} is damaged: remove the folder or choose another") from None
     if age:
         raise _refusal(folder, f"version of driftwise, {'a newer' if age > 0 else 'an older'} one")
-    return stages
+    return claim["requests"]
 
 
 def _refusal(folder: Path, changes: str) -> ValueError:
     return ValueError(f"{folder} holds a run with another {changes}: remove it or choose another folder")
 
 
-def _stage_of(study: Study) -> FolderStage:
-    """Return the stage that a study asks for now."""
+def _request_of(study: Study) -> ConfigTable:
+    """Return the sizes and the tables that a study asks for now; environments by their labels."""
     experiment = study.experiment
     environments = experiment.environments or dict.fromkeys(study.environments, experiment.environment)
     tables = {key: value for key, value in experiment.config.items() if key not in _SEPARATE}
-    plain = json.loads(json.dumps(tables | {"environments": environments}))
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return FolderStage(now, study.num_episodes, study.num_runs, study.seed, plain)
+    return {
+        "begun": datetime.now(UTC).isoformat(timespec="seconds"),
+        **dict(episodes=study.num_episodes, runs=study.num_runs, seed=study.seed),
+        "experiment": json.loads(json.dumps(tables | {"environments": environments})),
+    }
 
 
-def _changes(before: FolderStage, wanted: FolderStage) -> Iterator[str]:
-    """Yield the keys at which a stage asks for something other than the one before and more."""
-    yield from (key for key in ("episodes", "runs") if getattr(wanted, key) < getattr(before, key))
-    if wanted.seed != before.seed:
+def _changes(before: ConfigTable, wanted: ConfigTable) -> Iterator[str]:
+    """Yield the keys at which a request asks for something other than the one before and more."""
+    yield from (key for key in ("episodes", "runs") if wanted[key] < before[key])
+    if wanted["seed"] != before["seed"]:
         yield "seed"
 
     def former(values: Any, old: Any) -> Any:
@@ -85,7 +124,7 @@ def _changes(before: FolderStage, wanted: FolderStage) -> Iterator[str]:
         lists = isinstance(values, list) and isinstance(old, list)
         return old if lists and all(value in values for value in old) else values
 
-    old, new = before.experiment, dict(wanted.experiment)
+    old, new = before["experiment"], dict(wanted["experiment"])
     for kind in ("agents", "environments"):
         new[kind] = {label: table for label, table in new[kind].items() if label in old[kind]}
     for name, table in new["agents"].items():
@@ -94,40 +133,23 @@ def _changes(before: FolderStage, wanted: FolderStage) -> Iterator[str]:
     yield from (key for key, *_ in table_differences(old, new, "experiment"))
 
 
-def _require_same_beginning(folder: Path, study: Study, before: FolderStage) -> None:
-    """Refuse more episodes where an environment, or an agent, differs in a longer run."""
-    lengths = before.episodes, study.num_episodes
-    for groups in zip(*(before.study(study.experiment, length).groups for length in lengths), strict=True):
-        models = [group.task.environment for group in groups]
-        kept = {
-            ("environments", groups[0].environment_label): [(own.digest(), own.config) for own in models],
-            ("agents", groups[0].name): [to_config(group.task.agent) for group in groups],
-        }
-        for keys, (first, second) in kept.items():
-            if first != second:
-                why = f"since {join_keys(*keys)} is another in a run of {lengths[1]}: choose another folder"
-                raise ValueError(f"{folder} must keep its {lengths[0]} episodes, {why}")
+@contextlib.contextmanager
+def claim_folder(folder: Path, study: Study) -> Iterator[Path]:
+    """Claim a folder for a study, until a failure without checkpoints, and give the folder of checkpoints."""
+    path, checkpoints = folder / CLAIM, folder / _CHECKPOINTS
+    claim, is_new = files.json_bytes({"format": _FORMAT, "requests": study.requests}), not path.exists()
+    if is_new or path.read_bytes() != claim:
+        files.replace_file(path, claim)
+    try:
+        yield checkpoints
+    except BaseException:
+        if is_new and not has_checkpoints(folder):
+            path.unlink()
+            with contextlib.suppress(OSError):  # it was never made, or is something else
+                checkpoints.rmdir()
+        raise
 
 
-def _parts(study: Study, stages: Sequence[FolderStage]) -> Iterator[TaskGroup]:
-    """Yield the groups that each stage adds, all with the episodes of the last stage."""
-    last, shorter = stages[-1].episodes, defaultdict(set)
-    for stage in stages:
-        if stage.episodes < last:
-            for environment, length in stage.study(study.experiment, stage.episodes).lengths.items():
-                shorter[environment].add(length)
-    num_runs: dict[CellKey, int] = defaultdict(int)  # of each cell in earlier stages
-    for stage in stages:
-        for group in stage.study(study.experiment, last).groups:
-            points_by_first_run: dict[int, dict[str, Point]] = defaultdict(dict)
-            for label, point in group.points.items():
-                cell = group.cell(point)
-                if num_runs[cell] < stage.runs:
-                    points_by_first_run[num_runs[cell]][label] = point
-                    num_runs[cell] = stage.runs
-            for first, points in points_by_first_run.items():
-                agent = stacked([point.agent for point in points.values()])
-                task = replace(group.task, agent=agent, first_run=first, num_runs=stage.runs - first)
-                yield replace(
-                    group, points=points, task=task, shorter=tuple(shorter[group.environment_label])
-                )
+def has_checkpoints(folder: Path) -> bool:
+    """Return whether the folder has anything that a run could continue from."""
+    return any((folder / _CHECKPOINTS).glob("*.npz"))

@@ -7,10 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from driftwise.base.part import to_config
-from driftwise.base.validation import ArgumentError
 from driftwise.experiments.building import Point
 from driftwise.experiments.experiment import Experiment
 from driftwise.experiments.study import CellKey, Study, TaskGroup, prepare
@@ -93,15 +90,9 @@ def run_study(
       recompute: compute again what other code or other versions computed, instead of refusing it.
       tasks: those of `fitting_tasks`, with the same engine and device; they are made here unless given.
     """
-    from driftwise.simulation.checkpoints import lengthen
     from driftwise.simulation.running import run_tasks
 
-    if engine is not None and checkpoints is None:
-        raise ArgumentError("checkpoints", "be a folder where there is an engine", checkpoints)
     owned = fitting_tasks(study, engine=engine, device=device) if tasks is None else tasks
-    if checkpoints is not None:
-        for group, task in owned:
-            lengthen(checkpoints, task, group.shorter, recompute=recompute)
 
     def pass_on(listener: OnChunk, number: int, chunk: Chunk) -> None:
         """Pass a chunk of a task on as chunks of agents."""
@@ -116,8 +107,7 @@ def run_study(
     results = run_tasks([task for _, task in owned], checkpoints, progress=report, on_chunk=chunks, **options)
     parts: dict[CellKey, list[Result]] = defaultdict(list)  # of a cell, in the order of their runs
     for (group, _), result in zip(owned, results, strict=True):
-        points = split_grid(result, len(group.points))
-        for point, own in zip(group.points.values(), points, strict=True):
+        for point, own in zip(group.points.values(), split_grid(result, len(group.points)), strict=True):
             parts[group.cell(point)].append(own)
 
     def outcome(group: TaskGroup, label: str, point: Point) -> AgentOutcome:
@@ -142,22 +132,25 @@ def _progress_by_agent(owned: OwnedTasks, listener: ProgressListener) -> Callabl
 
     Every agent is reported at the start, so that a listener knows the total.
     """
-    agents = [(group.environment_label, group.label) for group, _ in owned]
+    numbers: dict[tuple[str, str], list[int]] = defaultdict(list)  # of the tasks of each agent
+    for number, (group, _) in enumerate(owned):
+        numbers[group.environment_label, group.label].append(number)
     begun, done = Counter(), Counter()  # episodes of each task
 
-    def report_agent(agent: tuple[str, str]) -> None:
-        own = [number for number, owner in enumerate(agents) if owner == agent]
-        runs = [owned[number][1].num_runs for number in own]
+    def report_agent(agent: tuple[str, str], total: int) -> None:
+        runs = {number: owned[number][1].num_runs for number in numbers[agent]}
         played, read = (
-            np.dot([count[number] for number in own], runs) // sum(runs) for count in (done, begun)
+            sum(counts[number] * own for number, own in runs.items()) // sum(runs.values())
+            for counts in (done, begun)
         )
-        listener(Progress(*agent, int(played), owned[own[0]][1].num_episodes, int(read)))
+        listener(Progress(*agent, played, total, read))
 
     def report(number: int, episodes: int, total: int) -> None:
         begun.setdefault(number, episodes)
         done[number] = episodes
-        report_agent(agents[number])
+        group, _ = owned[number]
+        report_agent((group.environment_label, group.label), total)
 
-    for agent in dict.fromkeys(agents):
-        report_agent(agent)
+    for agent, own in numbers.items():
+        report_agent(agent, owned[own[0]][1].num_episodes)
     return report

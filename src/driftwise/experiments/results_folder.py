@@ -8,47 +8,42 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from driftwise.base import schema
 from driftwise.base.extras import require_extra
 from driftwise.base.files import corrupt_file_errors, json_bytes, require_regular_file
-from driftwise.base.schema import COUNT, LIST, NUMBER, PLAIN, TABLE, WORD
+from driftwise.base.schema import COUNT, LIST, NESTED, NUMBER, PLAIN, TABLE, WORD, join_keys, require_shape
 
 with require_extra("results folders", "cli"):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
 MANIFEST_FORMAT = 3  # the second seals the results, the third the manifest; newer ones are refused
-CLAIM_FORMAT = 5  # of what a run continues from: the claim and the checkpoints
 CLAIM, MANIFEST, RESULTS = "run.json", "manifest.json", "results.parquet"
 _CURVES = ("reward", "regret", "cumulative_regret")
 RESULT_COLUMNS = ("environment", "agent", "parameters", "run", "episode", *_CURVES)
-
-
-def _schema(kinds: Mapping[schema.Types, str]) -> schema.Schema:
-    """Return the types of keys, which are listed by their types."""
-    return {key: kind for kind, keys in kinds.items() for key in keys.split()}
-
-
-_TABLES = "config environments random_regret versions plugins sha256"
-_FACTS = {WORD: "experiment", COUNT: "num_episodes num_runs seed", TABLE: _TABLES, LIST: "agents history"}
-_MANIFEST_SCHEMA = _schema(_FACTS)
-_CONFIG_SCHEMA = _schema({WORD: "name summary finding", COUNT: "episodes runs", LIST: "import"})
-_VALUE_TYPES = {"sha256": WORD, "environments": TABLE, "random_regret": NUMBER}  # of all values of a table
-_ITEM_SCHEMAS = {
-    "history": _schema({WORD: "begun", COUNT: "episodes runs", LIST: "agents environments"}),
-    "agents": _schema(
-        {WORD: "environment label name", TABLE: "point parameters", NUMBER: "variation seconds"}
-    ),
+_SIZES = dict.fromkeys(("num_episodes", "num_runs", "seed", "episodes", "runs"), COUNT)
+_WORDS = dict.fromkeys(("experiment", "name", "summary", "finding", "begun", "label"), WORD)
+_NUMBERS = dict.fromkeys(("variation", "seconds"), NUMBER)
+_MANIFEST_SHAPE = {
+    **_WORDS,
+    **_SIZES,
+    "config": {**_WORDS, **_SIZES, "import": LIST, "*": NESTED},
+    "history": [{**_WORDS, **_SIZES, "agents": LIST, "environments": LIST}],
+    "agents": [{**_WORDS, **_NUMBERS, "environment": WORD, "point": {"*": PLAIN}, "parameters": TABLE}],
+    "environments": {"*": TABLE},
+    "random_regret": {"*": NUMBER},
+    "versions": TABLE,
+    "plugins": TABLE,
+    "sha256": {"*": WORD},
 }
 
 
 def table_differences(first: Any, second: Any, *keys: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the join_keys keys at which two plain tables differ, with both values."""
+    """Yield the keys at which two plain tables differ, with both values."""
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         for key in dict.fromkeys([*first, *second]):
             yield from table_differences(first.get(key), second.get(key), *keys, str(key))
     elif first != second:
-        yield schema.join_keys(*keys), first, second
+        yield join_keys(*keys), first, second
 
 
 def sealed_manifest(manifest: Mapping[str, Any], results: bytes) -> bytes:
@@ -82,7 +77,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         readable = f"this one reads up to format {MANIFEST_FORMAT}"
         raise ValueError(f"{path} has format {manifest['format']}, written by a newer driftwise; {readable}")
     with corrupt_file_errors(path):
-        _require_schema(manifest)
+        require_shape("", manifest, _MANIFEST_SHAPE)
         own = manifest.get("sha256", {}).get(MANIFEST)
         if own is None and manifest["format"] > 2:  # the second had no seal of its own
             raise ValueError("its seal is missing")
@@ -112,26 +107,3 @@ def read_table(
                 raise ValueError(f"its column {name!r} is missing")
         own = [name for name in file.schema_arrow.names if diagnostics and name not in RESULT_COLUMNS]
         return file.read(columns=None if columns is None else [*columns, *own])
-
-
-def _require_schema(manifest: Mapping[str, Any]) -> None:
-    """Refuse a manifest with a value of another type than driftwise writes; keys may be missing."""
-    schema.require_types("", manifest, _MANIFEST_SCHEMA)
-    schema.require_types("config.", manifest.get("config", {}), _CONFIG_SCHEMA)
-    for key, kind in _VALUE_TYPES.items():
-        schema.require_value_types(key, manifest.get(key, {}), kind)
-    for key, kinds in _ITEM_SCHEMAS.items():
-        for number, item in enumerate(manifest.get(key, ())):
-            schema.require_type(f"{key}.{number}", item, TABLE)
-            schema.require_types(f"{key}.{number}.", item, kinds)
-            schema.require_value_types(f"{key}.{number}.point", item.get("point", {}), PLAIN)
-    _require_values("config", manifest.get("config", {}))
-
-
-def _require_values(path: str, value: Any) -> None:
-    """Refuse null at any depth, which no experiment file can contain."""
-    if isinstance(value, (dict, list)):
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            _require_values(f"{path}.{key}", item)
-    else:
-        schema.require_type(path, value, PLAIN)

@@ -32,28 +32,16 @@ class TaskGroup:
     label: str  # for progress
     points: Mapping[str, building.Point]  # by what tables and figures show
     task: Task  # of all its points and runs
-    shorter: tuple[int, ...] = ()  # episodes that its task had in earlier stages of a folder
 
     def cell(self, point: building.Point) -> CellKey:
         """Return a key of the point that does not depend on the order in the file."""
         return self.environment_label, self.name, compact_json(point.values)
 
-
-@dataclass(frozen=True)
-class FolderStage:
-    """One request to a results folder: the sizes and the tables of an experiment."""
-
-    begun: str
-    episodes: int
-    runs: int
-    seed: int
-    experiment: ConfigTable  # its file without words and sizes; environments by their labels
-
-    def study(self, experiment: Experiment, num_episodes: int) -> Study:
-        """Return the study of this stage, with runs of another length."""
-        tables = {key: self.experiment[key] for key in ("environments", "agents")}
-        own = replace(experiment, environment=None, **tables)
-        return prepare(own, num_episodes=num_episodes, num_runs=self.runs, seed=self.seed)
+    def restrict(self, points: Mapping[str, building.Point], first_run: int, num_runs: int) -> TaskGroup:
+        """Return the group of some points in some runs."""
+        agent = stacked([point.agent for point in points.values()])
+        task = replace(self.task, agent=agent, first_run=first_run, num_runs=num_runs)
+        return replace(self, points=points, task=task)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +53,8 @@ class Study:
     num_runs: int
     seed: int
     groups: tuple[TaskGroup, ...]  # all agents in all environments, in the order of the file
-    stages: tuple[FolderStage, ...] = ()  # of its folder
-    parts: tuple[TaskGroup, ...] = ()  # the groups that each of the stages adds
-
-    @property
-    def work(self) -> tuple[TaskGroup, ...]:
-        """The groups whose tasks are run; of a cell that grew, each has other runs."""
-        return self.parts or self.groups
+    work: tuple[TaskGroup, ...]  # groups as they are run: in a folder that grew, a cell may be in several
+    requests: tuple[ConfigTable, ...] = ()  # to its folder, as the claim has them
 
     @property
     def environments(self) -> dict[str, Environment]:
@@ -103,8 +86,9 @@ def prepare(
         sizes["seed"] = require_count("seed", seed, at_least=0)
     load_plugins(experiment.import_)
     environments = [*_environments(experiment, sizes["num_episodes"])]  # first, for their errors
-    groups = (_groups(experiment, *own, sizes["num_runs"], sizes["seed"]) for own in environments)
-    return Study(experiment, **sizes, groups=tuple(group for some in groups for group in some))
+    made = (_groups(experiment, *own, sizes["num_runs"], sizes["seed"]) for own in environments)
+    groups = tuple(group for some in made for group in some)
+    return Study(experiment, **sizes, groups=groups, work=groups)
 
 
 def _environments(experiment: Experiment, num_episodes: int) -> Iterator[tuple[str, Environment, int]]:

@@ -10,17 +10,16 @@ import io
 import json
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from driftwise.base import schema
 from driftwise.base.files import replace_file, resolve_file
 from driftwise.base.provenance import provenance
-from driftwise.base.schema import LIST, NULL, TABLE, WORD
+from driftwise.base.schema import COUNT, LIST, NULL, TABLE, WORD, require_shape
 from driftwise.base.validation import ArgumentError
 from driftwise.simulation.simulator import SECONDS_AT_ONCE, STATE
 from driftwise.simulation.tasks import Job, Task, Work, read_progress
@@ -30,10 +29,15 @@ _TIME_SHARE = 0.05  # of the time that writing checkpoints may take
 _SECONDS_BETWEEN = 1.0
 _RECOMPUTE = "compute it again (--recompute, or recompute=True)"
 _SEAL = "sha256"  # the array that seals all others
-_IDENTITY: schema.Schema = {"format": schema.COUNT, "platform": WORD}
-_ORIGIN: dict[str, schema.Types] = dict.fromkeys(("versions", "sources"), TABLE)
-_ORIGIN |= {"commit": WORD + NULL + LIST, "host": TABLE + LIST}  # a list where several computed it
-_ORIGIN |= dict.fromkeys(("device", "xla_flags"), WORD + LIST)
+_IDENTITY = {"format": COUNT, "platform": WORD}
+_ORIGIN = {  # lists where several computed it
+    "versions": {"*": WORD + LIST},
+    "sources": {"*": WORD + LIST},
+    "device": WORD + LIST,
+    "xla_flags": WORD + LIST,
+    "commit": WORD + NULL + LIST,
+    "host": TABLE + LIST,
+}
 _DECISIVE = ("driftwise", "jax", "jaxlib")  # packages of which another version may round differently
 
 
@@ -45,10 +49,23 @@ class OutdatedError(CheckpointError):
     """A checkpoint of other code or other versions, which can be computed again."""
 
 
+def content_hash(task: Job) -> str:
+    """Return a hash of all that determines a task's numbers but how many episodes there are."""
+    facts = {key: value for key, value in task.identity().items() if key != "num_episodes"}
+    text = json.dumps(facts, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
 def checkpoint_name(task: Job) -> str:
-    """Return the file name of a task's checkpoint, made of its content hash."""
-    text = json.dumps(task.identity(), sort_keys=True, allow_nan=False)
-    return f"{hashlib.sha256(text.encode()).hexdigest()[:20]}.npz"
+    """Return the file name of a task's checkpoint: its content hash and its episodes."""
+    return f"{content_hash(task)}-{task.num_episodes:010d}.npz"
+
+
+def shorter_checkpoints(folder: Path, task: Job) -> list[Path]:
+    """Return the checkpoints in a folder of the same task with fewer episodes, the longest first."""
+    name = checkpoint_name(task)
+    alike = folder.glob(f"{name.partition('-')[0]}-*.npz")
+    return sorted((path for path in alike if path.name < name), reverse=True)
 
 
 def resume(
@@ -118,24 +135,19 @@ def _seal(arrays: Mapping[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-def lengthen(folder: Path, task: Task, shorter: Iterable[int], *, recompute: bool = False) -> None:
-    """Give a task the checkpoint of the same task with fewer episodes, if the folder has one.
+def lengthen(folder: Path, task: Task, *, recompute: bool = False) -> None:
+    """Give a task the checkpoint of the same task with fewer episodes, if the folder has one with its states.
 
-    Args:
-      shorter: numbers of episodes to look for.
-      recompute: skip a checkpoint of other code or other versions, instead of refusing it.
+    With `recompute`, one of other code or other versions is skipped instead of refused.
     """
     path = folder / checkpoint_name(task)
-    for length in sorted(set(shorter), reverse=True):
-        if path.exists() or length >= task.num_episodes:
-            continue
-        before = replace(task, num_episodes=length)
-        source = folder / checkpoint_name(before)
+    for source in [] if path.exists() else shorter_checkpoints(folder, task):
+        before = replace(task, num_episodes=int(source.stem.partition("-")[2]))
         with contextlib.suppress(*[OutdatedError] * recompute):
-            content = read_checkpoint(source)
-            arrays = {} if content is None else load_checkpoint(content, source, before.begin())
+            arrays = load_checkpoint(read_checkpoint(source) or b"", source, before.begin())
             if any(name.startswith(STATE) for name in arrays):
                 replace_file(path, pack_checkpoint(task.begin(), arrays))
+                return
 
 
 def read_checkpoint(path: Path) -> bytes | None:
@@ -173,7 +185,8 @@ def load_checkpoint(content: bytes, path: Path, simulation: Work) -> dict[str, n
         arrays = {
             name.removesuffix(".npy"): np.load(file, allow_pickle=False) for name, file in members.items()
         }
-        stored = _table("identity", arrays["identity"], _IDENTITY)
+        stored = json.loads(str(arrays["identity"]))
+        require_shape("identity", stored, _IDENTITY, whole=True)
     if age := stored["format"] - _FORMAT:
         writer = f"{'a newer' if age > 0 else 'an older'} version of driftwise, which this one cannot read"
         raise OutdatedError(f"{path} was written by {writer}: take that one, or {_RECOMPUTE}")
@@ -190,9 +203,8 @@ def load_checkpoint(content: bytes, path: Path, simulation: Work) -> dict[str, n
         if str(arrays[_SEAL]) != _seal(arrays):
             raise ValueError("its content is not what it was written with")
         del arrays[_SEAL], arrays["identity"]
-        origin = _table("origin", arrays["origin"], _ORIGIN)
-        for name in ("versions", "sources"):
-            schema.require_value_types(f"origin.{name}", origin[name], WORD + LIST)
+        origin = json.loads(str(arrays["origin"]))
+        require_shape("origin", origin, _ORIGIN, whole=True)
         read_progress(arrays, simulation.task.num_episodes)
     versions, sources, here = origin["versions"], origin["sources"], simulation.sources
     if any(versions.get(name) != provenance()["versions"][name] for name in _DECISIVE):
@@ -202,16 +214,6 @@ def load_checkpoint(content: bytes, path: Path, simulation: Work) -> dict[str, n
         code = f"other code ({', '.join(changed)})"
         raise OutdatedError(f"{path} was computed by {code}: bring that back, or {_RECOMPUTE}")
     return arrays
-
-
-def _table(name: str, array: np.ndarray, kinds: schema.Schema) -> dict[str, Any]:
-    """Return the table that an array holds as JSON, in which all these keys must be."""
-    table = json.loads(str(array))
-    schema.require_type(name, table, TABLE)
-    if missing := [key for key in kinds if key not in table]:
-        raise ValueError(f"{name}.{missing[0]} is missing")
-    schema.require_types(f"{name}.", table, kinds)
-    return table
 
 
 def _label(simulation: Work) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from driftwise.base.files import ensure_folder, remove_leftovers
 from driftwise.base.part import grid_shape
 from driftwise.base.validation import ArgumentError
 from driftwise.environments.environment import Environment
-from driftwise.simulation.checkpoints import checkpoint_name, drop_outdated, resume
+from driftwise.simulation.checkpoints import checkpoint_name, drop_outdated, lengthen, resume
 from driftwise.simulation.memory_budget import require_task_memory
 from driftwise.simulation.results import CURVES, DIAGNOSTIC, Result, average_curves
 from driftwise.simulation.simulator import SECONDS_AT_ONCE, Simulation
@@ -162,11 +162,14 @@ def run_tasks(
     if folder is not None:
         ensure_folder(folder)
         remove_leftovers(folder)
-        for task in tasks if recompute else ():
-            drop_outdated(folder / checkpoint_name(task), task.begin())
+        for task in tasks:
+            if recompute:
+                drop_outdated(folder / checkpoint_name(task), task.begin())
+            if isinstance(task, Task):
+                lengthen(folder, task, recompute=recompute)
     if engine is not None:
         if folder is None:
-            raise ArgumentError("folder", "be a path where there is an engine", folder)
+            raise ArgumentError("checkpoints", "be a folder where there is an engine", folder)
         engine.finish(tasks, folder, report, poll)
     return [run_task(task, folder, partial(watch, number)) for number, task in enumerate(tasks)]
 
