@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,9 @@ import pytest
 
 from driftwise.__main__ import main
 from driftwise.online import Bandit, DecisionLog
-from driftwise.online.decision_log import LoggedDecision, LoggedReward
+from driftwise.online.decision_log import LoggedReward
 from driftwise.online.replay import TableLog
+from driftwise.online.replay.logged_rows import read_rows
 from tests.online.test_replay import replay, write_csv
 
 THETA = np.array([0.8, 0.2, 0.4])
@@ -236,24 +236,11 @@ def test_what_cannot_be_logged_is_refused_and_nothing_is_written(tmp_path: Path)
         DecisionLog(tmp_path / "log.csv")
 
 
-def test_a_log_that_gets_new_arms_between_two_readings_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log, bandit, readings = DecisionLog(tmp_path / "log.jsonl"), Bandit("uniform", dim=2), []
-    read = DecisionLog.decisions
-
-    def add(arms: np.ndarray) -> None:
-        decision = bandit.decide(arms)
-        log.add_decision(decision, arms=arms)
-        log.add_reward(decision.id, 1.0)
-
-    def decisions(self: DecisionLog) -> Iterator[LoggedDecision]:
-        if readings:
-            add(np.ones((3, 2)))
-        readings.append(1)
-        return read(self)
-
-    add(np.eye(2))
-    monkeypatch.setattr(DecisionLog, "decisions", decisions)
+def test_a_log_that_gets_new_arms_between_two_readings_is_refused(tmp_path: Path) -> None:
+    path, reward = tmp_path / "log.jsonl", '{"id":"a","time":1.0,"reward":1.0}'
+    path.write_text(f"{LINE}\n{reward}\n", encoding="utf-8")
+    rows = read_rows(DecisionLog(path))
+    more = LINE.replace("[0.5,0.5]", "[0.5,0.2,0.3]").replace("[2.0]", "[2.0],[3.0]")
+    path.write_text(f"{more}\n{reward}\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"log\.jsonl must stay as it is while it is read"):
-        replay(log, "uniform")
+        [*rows.read()]

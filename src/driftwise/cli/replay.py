@@ -1,5 +1,6 @@
 """`driftwise replay`."""
 
+import contextlib
 import dataclasses
 import json
 import sys
@@ -70,7 +71,12 @@ def _replay(
     columns |= {name: value for name, value in named.items() if value is not None}
     log = open_log(file, needed=("action", "reward"), **columns)
     if reward_range is not None:
-        settings["reward_range"] = _range(reward_range)
+        try:
+            low, high = map(float, split_words(reward_range))
+        except ValueError:
+            expected = "two numbers with a comma between them"
+            raise InputError(f"--range must be {expected}, got {reward_range!r}") from None
+        settings["reward_range"] = low, high
     own = {} if learn is None else {"learn": learn}
     settings = {name: value for name, value in settings.items() if name not in own}
     options = check_options(partial(Options, **settings), **own)
@@ -91,39 +97,25 @@ def _replay(
 
 
 def _policies(texts: list[str], tables: dict[str, Any]) -> dict[str, Any]:
-    """Return the policies of the options `--policy` and of a file, or else the default one."""
-    pairs = []
+    """Return the policies of `--policy` and of a file: tables of parameters, or the bandits of files."""
+    from driftwise.online import Bandit, NamedBandit, load
+
+    pairs, policies = [], dict[str, Any]()
     for text in texts:
         name, _, settings = text.partition(":")
         pairs.append((name.strip(), _parameters([word for word in settings.split(",") if word.strip()])))
-    pairs += tables.items()
-    policies = {name: _policy(name, table) for name, table in pairs}
-    if len(policies) < len(pairs):
-        raise InputError(f"--policy must have different names, got {[name for name, _ in pairs]}")
+    for name, table in [*pairs, *tables.items()]:
+        if name in policies:
+            raise InputError(f"--policy must have different names, got {name!r} twice")
+        if not isinstance(table, dict):
+            raise InputError(f"policies.{name} must be a table of parameters, got {table!r}")
+        policies[name] = table
+        if "file" in table:
+            with read_errors(f"--policy: {table['file']}"):
+                policies[name] = check(load, table["file"])
+            if not isinstance(policies[name], Bandit | NamedBandit) or len(table) > 1:
+                raise InputError(f"--policy {name} must have only the file of a Bandit, got {table!r}")
     return policies or {_DEFAULT: {}}
-
-
-def _policy(name: str, table: Any) -> Any:
-    """Return the parameters of a policy, or the bandit of its file."""
-    from driftwise.online import Bandit, NamedBandit, load
-
-    if not isinstance(table, dict):
-        raise InputError(f"policies.{name} must be a table of parameters, got {table!r}")
-    if "file" not in table:
-        return table
-    with read_errors(f"--policy: {table['file']}"):
-        bandit = check(load, table["file"])
-    if not isinstance(bandit, Bandit | NamedBandit) or len(table) > 1:
-        raise InputError(f"--policy {name} must have only the file of a Bandit, got {table!r}")
-    return bandit
-
-
-def _range(text: str) -> tuple[float, float]:
-    try:
-        low, high = map(float, split_words(text))
-    except ValueError:
-        raise InputError(f"--range must be two numbers with a comma between them, got {text!r}") from None
-    return low, high
 
 
 def _parameters(settings: list[str]) -> dict[str, Any]:
@@ -133,22 +125,17 @@ def _parameters(settings: list[str]) -> dict[str, Any]:
         key, separator, value = setting.partition("=")
         if not separator or not key.strip():
             raise InputError(f"--policy must be KEY=VALUE, got {setting!r}")
-        if not _is_toml(f"{key} = 0"):
+        values = [value, json.dumps(value.strip(), ensure_ascii=False)]
+        with contextlib.suppress(ValueError):
+            values.insert(1, repr(float(value)))
+        for line in (f"{key} = {value}" for value in values):
+            with contextlib.suppress(tomllib.TOMLDecodeError):
+                tomllib.loads(line)
+                lines.append(line)
+                break
+        else:
             raise InputError(f"--policy must have a KEY of letters, digits, '_' and dots, got {key!r}")
-        if not _is_toml(f"value = {value}"):
-            try:
-                value = repr(float(value))
-            except ValueError:
-                value = json.dumps(value.strip(), ensure_ascii=False)
-        lines.append(f"{key} = {value}")
     try:
         return tomllib.loads("\n".join(lines))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"--policy must give each parameter once, got {settings}: {error}") from None
-
-
-def _is_toml(line: str) -> bool:
-    try:
-        return bool(tomllib.loads(line))
-    except tomllib.TOMLDecodeError:
-        return False

@@ -138,11 +138,16 @@ def backtest(
     rates = np.array([*(1 - 1 / length for length in lengths), *(1.0 for _ in windows), 1.0])
     by_window = dict(enumerate(windows, start=len(lengths)))
     with np.errstate(all="ignore"):
-        centred = _centred(features, rewards)
+        weights = np.linalg.pinv(features.T @ features, hermitian=True) @ features.sum(axis=0)
+        if np.abs(features @ weights - 1).max() < 1e-6:
+            rewards = rewards - rewards[0]
         forecast = forecast_rows(
-            features, centred, rates=rates, windows=by_window, ridge=ridge, progress=progress
+            features, rewards, rates=rates, windows=by_window, ridge=ridge, progress=progress
         )
-        noise_scale = noise_scale if noise_scale is not None else _likeliest_noise(forecast)
+        if noise_scale is None:  # the root of the mean of e²/(1 + v) of the likeliest memory
+            variances = forecast.squares.mean(axis=0)
+            likelihood = -np.log(variances) - np.log1p(forecast.variance).mean(axis=0)
+            noise_scale = math.sqrt(variances[likelihood.argmax()])
         learnt, fixed = _mix(agent, forecast), _mix(agent, forecast, noise_scale)
     if not (np.isfinite(learnt.scores).all() and np.isfinite(fixed.scores).all()):
         raise ArgumentError("ridge", "be large enough for such features and rewards", ridge)
@@ -178,13 +183,6 @@ def backtest(
     )
 
 
-def _centred(features: np.ndarray, rewards: np.ndarray) -> np.ndarray:
-    """Return rewards less the first one, if some combination of the features is 1 in all rows."""
-    gram, ones = features.T @ features, features.sum(axis=0)
-    combined = features @ (np.linalg.pinv(gram, hermitian=True) @ ones)
-    return rewards - rewards[0] if np.abs(combined - 1).max() < 1e-6 else rewards
-
-
 def forecast_rows(
     features: np.ndarray,
     rewards: np.ndarray,
@@ -202,11 +200,7 @@ def forecast_rows(
     num_rows, dim = features.shape
     forecast = Forecast(*np.empty((2, num_rows, len(rates))))
     sums, penalty = np.zeros((len(rates), dim + 1, dim)), ridge * np.eye(dim)  # Σωφφᵀ over Σωyφᵀ
-
-    def products(t: int) -> np.ndarray:
-        """Return `φφᵀ` over `yφᵀ`."""
-        return np.append(features[t], rewards[t])[:, None] * features[t]
-
+    columns = np.column_stack([features, rewards])[:, :, None]
     for t, phi in enumerate(features):
         try:
             direction = np.linalg.solve(sums[:, :-1] + penalty, phi[:, None])[..., 0]  # Λ⁻¹φ
@@ -215,27 +209,16 @@ def forecast_rows(
         forecast.error[t] = rewards[t] - np.vecdot(direction, sums[:, -1])
         forecast.variance[t] = np.vecdot(direction, phi)
         sums *= rates[:, None, None]
-        sums += products(t)
+        sums += columns[t] * phi
         done = t + 1
         for j, length in windows.items():
             if done % length == 0:
-                sums[j] = sum(map(products, range(done - length, done)))
+                sums[j] = sum(columns[i] * features[i] for i in range(done - length, done))
             elif done > length:
-                sums[j] -= products(t - length)
+                sums[j] -= columns[t - length] * features[t - length]
         if done % _PROGRESS_EVERY == 0 or done == num_rows:
             progress(done, num_rows)
     return forecast
-
-
-def _likeliest_noise(forecast: Forecast) -> float:
-    """Return the noise scale of the largest likelihood over all scales and memories.
-
-    Given a memory it is the root of the mean of `e²/(1+v)`.
-    """
-    variances = forecast.squares.mean(axis=0)
-    with np.errstate(divide="ignore"):
-        likelihood = -np.log(variances) - np.log1p(forecast.variance).mean(axis=0)
-    return math.sqrt(variances[likelihood.argmax()])
 
 
 class _MixtureScores(NamedTuple):

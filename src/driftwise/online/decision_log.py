@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from driftwise.online.named_arms import ArmBlocks, NamedDecision
 
 SUFFIX = ".jsonl"
 _MOST_NUMBERS = 10_000_000  # of all arms of a line, which a short line may ask for
-_T = TypeVar("_T")
 
 
 class LoggedDecision(NamedTuple):
@@ -131,24 +130,18 @@ class DecisionLog:
 
     def events(self) -> Iterator[LoggedDecision | LoggedReward]:
         """Yield all decisions, without their rewards, and all rewards, in the order of the file."""
-        for number, line in self._lines():
-            yield self._parse(number, _reward_of if "reward" in line else _decision_of, line)
+        return (event for _, event in self._read(rewards=True, decisions=True))
 
     def decisions(self) -> Iterator[LoggedDecision]:
         """Yield all decisions in the order of the file with their rewards, which are held in memory."""
-        rewards: dict[str, float] = {}
-        for number, line in self._lines():
-            if "reward" in line:
-                rewarded = self._parse(number, _reward_of, line)
-                rewards.setdefault(rewarded.id, rewarded.reward)
-        seen = set[str]()
-        for number, line in self._lines():
-            if "reward" not in line:
-                logged = self._parse(number, _decision_of, line)
-                if logged.id in seen:
-                    raise ValueError(f"{self.path}: line {number}: id {logged.id!r} must be unique")
-                seen.add(logged.id)
-                yield logged._replace(reward=rewards.get(logged.id))
+        rewards, seen = dict[str, float](), set[str]()
+        for _, rewarded in self._read(rewards=True):
+            rewards.setdefault(rewarded.id, rewarded.reward)
+        for number, logged in self._read(decisions=True):
+            if logged.id in seen:
+                raise ValueError(f"{self.path}: line {number}: id {logged.id!r} must be unique")
+            seen.add(logged.id)
+            yield logged._replace(reward=rewards.get(logged.id))
 
     def describe(self) -> dict[str, Any]:
         """Return the path as plain values."""
@@ -168,8 +161,8 @@ class DecisionLog:
             if self._sync:
                 os.fsync(self._file)
 
-    def _lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the complete lines with their numbers."""
+    def _read(self, *, rewards: bool = False, decisions: bool = False) -> Iterator[tuple[int, Any]]:
+        """Yield the rewards or the decisions of complete lines, or both, with the numbers of the lines."""
         try:
             require_regular_file(self.path)
             with open(self.path, "rb") as file:
@@ -178,43 +171,41 @@ class DecisionLog:
                         line = json.loads(text)
                     except ValueError:  # torn
                         continue
-                    if isinstance(line, dict):
-                        yield number, line
+                    if not isinstance(line, dict) or not (rewards if "reward" in line else decisions):
+                        continue
+                    try:
+                        yield number, (_read_reward if "reward" in line else _read_decision)(line)
+                    except KeyError as error:
+                        missing = f"{error.args[0]} is missing"
+                        raise ValueError(f"{self.path}: line {number}: {missing}") from None
+                    except ValueError as error:
+                        raise ValueError(f"{self.path}: line {number}: {error}") from None
         except OSError as error:
             raise ValueError(f"{self.path} cannot be read: {error.strerror or error}") from None
 
-    def _parse(self, number: int, read: Callable[[dict[str, Any]], _T], line: dict[str, Any]) -> _T:
-        try:
-            return read(line)
-        except KeyError as error:
-            raise ValueError(f"{self.path}: line {number}: {error.args[0]} is missing") from None
-        except ValueError as error:
-            raise ValueError(f"{self.path}: line {number}: {error}") from None
 
-
-def _reward_of(line: dict[str, Any]) -> LoggedReward:
+def _read_reward(line: dict[str, Any]) -> LoggedReward:
     return LoggedReward(as_id(line["id"]), to_timestamp("time", line["time"]), require_reward(line["reward"]))
 
 
-def _decision_of(line: dict[str, Any]) -> LoggedDecision:
+def _read_decision(line: dict[str, Any]) -> LoggedDecision:
     chances = require_array("probabilities", line["probabilities"], (None,))
-    if not len(chances) or chances.min() < 0 or abs(chances.sum() - 1) > 1e-6:
+    if not (number := len(chances)) or chances.min() < 0 or abs(chances.sum() - 1) > 1e-6:
         raise ArgumentError("probabilities", "be at least 0 and sum to 1", line["probabilities"])
-    arms = _arms_of(line, len(chances))
-    arm = require_number("arm", line["arm"], at_least=0, at_most=len(chances) - 1, integer=True)
-    if not chances[int(arm)] > 0:
+    arms = require_within("arms", _read_arms(line, number), LARGEST_FEATURE)
+    arm = int(require_number("arm", line["arm"], at_least=0, at_most=number - 1, integer=True))
+    if not chances[arm] > 0:
         raise ArgumentError("probabilities", "be above 0 for the chosen arm", line["probabilities"])
-    require_within("arms", arms, LARGEST_FEATURE)
     names = None
     if "names" in line:
         names = tuple(as_id(name, "names") for name in require_instance("names", line["names"], list))
-        if len({*names}) != len(chances) or len(names) != len(chances):
-            raise ArgumentError("names", f"be {len(chances)} different ones", line["names"])
+        if len({*names}) != number or len(names) != number:
+            raise ArgumentError("names", f"be {number} different ones", line["names"])
     id, time = as_id(line["id"]), to_timestamp("time", line["time"])
-    return LoggedDecision(id, time, arms, int(arm), chances, None, names)
+    return LoggedDecision(id, time, arms, arm, chances, None, names)
 
 
-def _arms_of(line: dict[str, Any], number: int) -> np.ndarray:
+def _read_arms(line: dict[str, Any], number: int) -> np.ndarray:
     """Return features `[num_arms, dim]` of logged arms."""
     if "features" in line:
         context = require_array("features", line["features"], (None,))
@@ -222,25 +213,21 @@ def _arms_of(line: dict[str, Any], number: int) -> np.ndarray:
         return np.kron(np.eye(number), context)
     if "own" not in line and "shared" not in line:
         return require_array("arms", line["arms"], (number, None))
-    shared, own = (_rows_of(name, line, number) for name in ("shared", "own"))
-    if own is None:
-        return ArmBlocks(shared, None, [], 0).features
+    parts = dict[str, np.ndarray | None](shared=None, own=None)
+    for name in filter(line.__contains__, parts):
+        rows = require_array(name, line[name], (None, None))
+        if len(rows) not in (1, number):
+            raise ArgumentError(name, f"be one row or {number} of them", line[name], f"{len(rows)}")
+        _require_few(name, number, rows.shape[1])
+        parts[name] = rows.repeat(number // len(rows), axis=0)
+    if (own := parts["own"]) is None:
+        return ArmBlocks(**parts, slots=[], num_slots=0).features
     num_slots = int(require_number("num_slots", line["num_slots"], at_least=1, integer=True))
     _require_few("num_slots", number, num_slots * own.shape[1])
     slots = require_array("slots", line["slots"], (number,)).tolist()
     if not all(slot.is_integer() and 0 <= slot < num_slots for slot in slots) or len({*slots}) < number:
         raise ArgumentError("slots", f"be different ones of {num_slots}", slots)
-    return ArmBlocks(shared, own, [int(slot) for slot in slots], num_slots).features
-
-
-def _rows_of(name: str, line: dict[str, Any], number: int) -> np.ndarray | None:
-    if name not in line:
-        return None
-    rows = require_array(name, line[name], (None, None))
-    if len(rows) not in (1, number):
-        raise ArgumentError(name, f"be one row or {number} of them", line[name], f"{len(rows)}")
-    _require_few(name, number, rows.shape[1])
-    return rows.repeat(number // len(rows), axis=0)
+    return ArmBlocks(**parts, slots=[int(slot) for slot in slots], num_slots=num_slots).features
 
 
 def _require_few(name: str, num_arms: int, dim: int) -> None:

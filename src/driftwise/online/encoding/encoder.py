@@ -112,8 +112,15 @@ class Encoder:
           deviations: how many standard deviations around its mean a `Number` covers, or None for the
             range that it has in the pilot. Booleans go from 0 to 1.
         """
-        fitted = tuple(_make_column(*column) for column in _fit_columns(frame, columns, deviations))
-        return cls(fitted, interactions, constant)
+        if deviations is not None:
+            require_number("deviations", deviations, above=0)
+        if isinstance(frame, (list, tuple)):  # rows, some of which may lack a column
+            names = dict.fromkeys(name for row in frame for name in require_instance("row", row, Mapping))
+            frame = {name: [row.get(name) for row in frame] for name in names}
+        chosen = list(frame) if columns is None else columns
+        tables = chosen if isinstance(chosen, Mapping) else {name: {} for name in chosen}
+        fitted = [_fit_column(frame, name, table, deviations) for name, table in tables.items()]
+        return cls(tuple(fitted), interactions, constant)
 
     def to_table(self) -> dict[str, Any]:
         """Return plain values from which `from_table` makes the same encoder."""
@@ -121,13 +128,9 @@ class Encoder:
         columns = {column.pop("name"): column for column in described.pop("columns")}
         return {"columns": columns} | {key: value for key, value in described.items() if key != "type"}
 
-    @property
+    @functools.cached_property
     def dim(self) -> int:
         """Number of features."""
-        return self._dim
-
-    @functools.cached_property
-    def _dim(self) -> int:
         return sum(math.prod(len(column.names) for column in term) for term in self._terms)
 
     @property
@@ -140,7 +143,7 @@ class Encoder:
         """Return the features `[dim]` of a row."""
         if not isinstance(row, Mapping):
             raise ArgumentError("row", "map columns to values", row)
-        vector = np.zeros(self._dim)
+        vector = np.zeros(self.dim)
         entries = {column.name: column.encode(row) for column in self.columns}
         scale = 1 / math.sqrt(len(self._terms))
         for first, factors in self._places:
@@ -200,62 +203,42 @@ def iterate_rows(table: Any, names: Sequence[str]) -> Iterator[Any]:
         yield dict(zip(names, values, strict=True))
 
 
-def _fit_columns(frame: Any, columns: Any, deviations: float | None) -> Iterator[tuple[str, Any]]:
-    """Yield tables of columns by their names, completed from a pilot."""
-    if deviations is not None:
-        require_number("deviations", deviations, above=0)
-    if isinstance(frame, (list, tuple)):  # rows, some of which may lack a column
-        names = dict.fromkeys(name for row in frame for name in require_instance("row", row, Mapping))
-        frame = {name: [row.get(name) for row in frame] for name in names}
-    chosen = list(frame) if columns is None else columns
-    tables = chosen if isinstance(chosen, Mapping) else {name: {} for name in chosen}
-    for name, table in tables.items():
-        values = _read_column(frame, name)
-        known = [value for value in values if not is_missing(value)]
-        if not known:
-            raise ArgumentError("frame", f"have values in its column {name!r}", frame, "none")
-        table = dict(require_instance(f"columns.{name}", table, Mapping))
-        if len(known) < len(values) and table.get("missing", "refuse") == "refuse":
-            got = f"'refuse', where {len(values) - len(known)} of {len(values)} values are missing"
-            raise ArgumentError(f"columns.{name}.missing", "be 'zero' or 'own'", "refuse", got)
-        if "type" not in table:
-            words = all(isinstance(value, str) for value in known)
-            table["type"] = "Category" if words else "Number"
-            for value in known:
-                if not words and not isinstance(value, (Real, Decimal, np.bool_)):
-                    expected = "be of numbers, booleans or words"
-                    got = f"{format_value(value)}: make numbers of it, as its hour, or say its type"
-                    raise ArgumentError(f"column {name!r}", expected, value, got)
-        yield name, _fit_settings(name, table, known, deviations) | table
-
-
-def _fit_settings(
-    name: str, table: Mapping[str, Any], values: list[Any], deviations: float | None
-) -> dict[str, Any]:
-    """Return the settings of a column that its table does not have."""
+def _fit_column(frame: Any, name: str, table: Any, deviations: float | None) -> Column:
+    """Return the column of a table of settings, completed from a pilot."""
+    values = _read_column(frame, name)
+    known = [value for value in values if not is_missing(value)]
+    if not known:
+        raise ArgumentError("frame", f"have values in its column {name!r}", frame, "none")
+    table = dict(require_instance(f"columns.{name}", table, Mapping))
+    if len(known) < len(values) and table.get("missing", "refuse") == "refuse":
+        got = f"'refuse', where {len(values) - len(known)} of {len(values)} values are missing"
+        raise ArgumentError(f"columns.{name}.missing", "be 'zero' or 'own'", "refuse", got)
+    if "type" not in table:
+        words = all(isinstance(value, str) for value in known)
+        table["type"] = "Category" if words else "Number"
+        for value in known:
+            if not words and not isinstance(value, (Real, Decimal, np.bool_)):
+                got = f"{format_value(value)}: make numbers of it, as its hour, or say its type"
+                raise ArgumentError(f"column {name!r}", "be of numbers, booleans or words", value, got)
     if table["type"] == "Number" and not {"low", "high"} <= table.keys():
-        numbers = np.array([as_number(name, value) for value in values])
-        low, high = pad_range(float(numbers.min()), float(numbers.max()))
-        if deviations is not None and numbers.min() < numbers.max():
+        numbers = np.array([as_number(name, value) for value in known])
+        low, high = float(numbers.min()), float(numbers.max())
+        if all(isinstance(value, (bool, np.bool_)) for value in known):
+            low, high = 0.0, 1.0
+        elif low == high:  # a number that never varies becomes 0
+            margin = max(1.0, abs(low))  # 1 is less than the rounding of a large number
+            low, high = low - margin, high + margin
+        elif deviations is not None:
             mean, reach = float(numbers.mean()), deviations * float(numbers.std())
             low, high = mean - reach, mean + reach
-        booleans = all(isinstance(value, (bool, np.bool_)) for value in values)
-        return {"low": 0.0, "high": 1.0} if booleans else {"low": low, "high": high}
+        table = {"low": low, "high": high} | table
     if table["type"] == "Category" and "values" not in table:
-        words = sorted({as_word(name, value) for value in values})
+        words = sorted({as_word(name, value) for value in known})
         if len(words) > MOST_WORDS:
             expected = f"be 'Hashed' beyond {MOST_WORDS:,} different words"
             raise ArgumentError(f"columns.{name}.type", expected, "Category", f"{len(words):,} of them")
-        return {"values": words}
-    return {}
-
-
-def pad_range(low: float, high: float) -> tuple[float, float]:
-    """Return the numbers that become −1 and 1 for a range; a number that never varies becomes 0."""
-    if low < high:
-        return low, high
-    margin = max(1.0, abs(low))  # 1 is less than the rounding of a large number
-    return low - margin, high + margin
+        table["values"] = words
+    return _make_column(name, table)
 
 
 def _read_column(table: Any, name: str) -> list[Any]:
