@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.online.deciders.mixtures import KERNEL
+from driftwise.online.deciders.mixture_decider import KERNEL
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -12,21 +12,23 @@ import numpy as np
 import pytest
 
 from driftwise.online import Bandit, load
-from driftwise.online.deciders import anchored_inverse
-from driftwise.online.deciders.anchored_inverse import (
+from driftwise.online.deciders import anchors
+from driftwise.online.deciders.anchored_memories import AnchoredMemories
+from driftwise.online.deciders.anchors import (
+    BLOCK,
+    FEW_NUMBERS,
     FINE,
     MIN_ANCHORED_DIM,
     ROUGH,
     AnchoredInverse,
-    BackgroundEigh,
     GramSnapshot,
     RecentSamples,
-    SnapshotWork,
     anchor_life,
     factorise,
+    multiply_lower,
 )
-from driftwise.online.deciders.anchors import BLOCK, FEW_NUMBERS, multiply_lower
-from driftwise.online.deciders.memories import AnchoredMemories, BatchedMemories, Sums
+from driftwise.online.deciders.memories import BatchedMemories, Sums
+from driftwise.online.forking import BackgroundWork
 from driftwise.online.limits import run_silently
 from tests.online.streams import bits
 
@@ -38,11 +40,9 @@ def anchored_of(
     gram: Callable[[], np.ndarray], dim: int, ridge: float = 1.0, refine_above: float = FINE
 ) -> AnchoredInverse:
     recent = RecentSamples(dim)
-    inverse = AnchoredInverse(
+    return AnchoredInverse(
         lambda: partial(factorise, [gram().copy()]), recent, ridge, refine_above=refine_above
     )
-    inverse.reset()
-    return inverse
 
 
 def offers(num: int) -> list[tuple[np.ndarray, float]]:
@@ -55,7 +55,7 @@ def offers(num: int) -> list[tuple[np.ndarray, float]]:
 @pytest.mark.parametrize(("rate", "length"), [(1.0, None), (0.999, None), (0.5, None), (1.0, 10)])
 def test_the_error_stays_within_its_bound(monkeypatch, rate, length, ridge, rough):
     """That is the rounding of any inverse, with room for that of a whole anchor, and εR² on top."""
-    monkeypatch.setattr(anchored_inverse, "anchor_life", lambda dim: LIFE)
+    monkeypatch.setattr(anchors, "anchor_life", lambda dim: LIFE)
     rounding = LIFE * np.finfo(float).eps
     bound = max(1e-11, np.finfo(float).eps * rough**2)
     rng, dim = np.random.default_rng(1), 7
@@ -74,7 +74,7 @@ def test_the_error_stays_within_its_bound(monkeypatch, rate, length, ridge, roug
         inverse.settle()
         arms = rng.normal(size=(3, dim))
         exact = np.linalg.solve(gram, arms.T).T
-        error = np.abs(inverse.map(arms) - exact).max() / np.abs(exact).max()
+        error = np.abs(inverse.anchor().map(arms) - exact).max() / np.abs(exact).max()
         assert error <= rounding * np.linalg.cond(gram) + bound
 
 
@@ -103,15 +103,15 @@ def test_saved_and_loaded_it_has_the_same_sums_and_decides_the_same(tmp_path):
 class Late:
     """Eigenvectors that nobody begins with before they are needed."""
 
-    def __init__(self, work: SnapshotWork) -> None:
+    def __init__(self, work: Callable[[], GramSnapshot]) -> None:
         self.result = work
 
 
-@pytest.mark.parametrize(("made", "asked"), [(Late, 1), (BackgroundEigh, 7), (Late, 2 * LIFE)])
+@pytest.mark.parametrize(("made", "asked"), [(Late, 1), (BackgroundWork, 7), (Late, 2 * LIFE)])
 def test_numbers_depend_neither_on_when_a_thread_is_done_nor_on_who_asks(monkeypatch, made, asked):
-    monkeypatch.setattr(anchored_inverse, "anchor_life", lambda dim: LIFE)
+    monkeypatch.setattr(anchors, "anchor_life", lambda dim: LIFE)
     every = mapped(1)
-    monkeypatch.setattr(anchored_inverse, "BackgroundEigh", made)
+    monkeypatch.setattr(anchors, "BackgroundWork", made)
     for number, inverse in mapped(asked).items():
         assert np.array_equal(inverse, every[number])
 
@@ -123,7 +123,7 @@ def mapped(asked: int) -> dict[int, np.ndarray]:
     inverse = anchored_of(lambda: gram, dim)
     for t in range(4 * LIFE + 1):
         if t % asked == 0:
-            found[t] = inverse.map(np.eye(dim))
+            found[t] = inverse.anchor().map(np.eye(dim))
             np.testing.assert_allclose(found[t], np.linalg.inv(gram), rtol=0, atol=1e-12)
         features = rng.normal(size=dim)
         gram = 0.9 * gram + 0.1 * np.eye(dim) + np.outer(features, features)
@@ -139,11 +139,11 @@ def test_eigenvectors_need_no_thread(monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", none_left)
     matrix = np.array([[2.0, 1.0], [1.0, 2.0]])
-    np.testing.assert_allclose(BackgroundEigh(lambda: factorise([matrix])).result().eigen.values, [1.0, 3.0])
+    np.testing.assert_allclose(BackgroundWork(lambda: factorise([matrix])).result().values, [1.0, 3.0])
 
 
 def test_a_gram_that_is_not_finite_has_no_inverse():
-    assert np.isnan(anchored_of(lambda: np.full((3, 3), np.nan), 3).map(np.eye(3))).all()
+    assert np.isnan(anchored_of(lambda: np.full((3, 3), np.nan), 3).anchor().map(np.eye(3))).all()
 
 
 FEW_DIM, RATES, RIDGES = 5, np.array([0.7, 0.99, 1.0]), np.full(3, 0.1)
@@ -151,7 +151,7 @@ FEW_DIM, RATES, RIDGES = 5, np.array([0.7, 0.99, 1.0]), np.full(3, 0.1)
 
 @pytest.fixture
 def long_lives(monkeypatch):
-    monkeypatch.setattr(anchored_inverse, "anchor_life", lambda dim: SHORT_LIFE)
+    monkeypatch.setattr(anchors, "anchor_life", lambda dim: SHORT_LIFE)
 
 
 def first_sums(squared: bool = True) -> Sums:
@@ -205,10 +205,10 @@ def test_anchors_are_made_ahead_and_in_turns(monkeypatch):
 
     Sums are turned for the leader alone.
     """
-    begun, turned, ahead = list[Any](), list[bool](), anchored_inverse.BackgroundEigh
+    begun, turned, ahead = list[Any](), list[bool](), anchors.BackgroundWork
 
     class Watched:
-        def __init__(self, work: SnapshotWork) -> None:
+        def __init__(self, work: Callable[[], GramSnapshot]) -> None:
             self._made, self._rounds = ahead(work), rounds
             begun.append(self)
 
@@ -218,7 +218,7 @@ def test_anchors_are_made_ahead_and_in_turns(monkeypatch):
             turned.append(made.turned is not None)
             return made
 
-    monkeypatch.setattr(anchored_inverse, "BackgroundEigh", Watched)
+    monkeypatch.setattr(anchors, "BackgroundWork", Watched)
     rounds = 0
     memories = AnchoredMemories(RATES, RIDGES, first_sums())
     assert len(begun) == len(RATES)

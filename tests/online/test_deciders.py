@@ -24,9 +24,9 @@ from driftwise.online.deciders import (
     PlannedDecider,
     RoundDraws,
     make_decider,
-    mixtures,
+    mixture_decider,
 )
-from driftwise.online.deciders.anchored_inverse import MIN_ANCHORED_DIM, anchor_life
+from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, anchor_life
 from driftwise.online.episodes.agent_building import with_memory
 from driftwise.online.episodes.blocks import with_blocks
 from driftwise.online.limits import run_silently
@@ -182,7 +182,7 @@ def test_a_fast_form_equals_the_definition(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in CASES if CASES[name].kind is MixtureDecider])
 def test_a_mixture_by_numpy_equals_the_definition(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mixtures, "KERNEL", None)
+    monkeypatch.setattr(mixture_decider, "KERNEL", None)
     require_alike(CASES[name])
 
 

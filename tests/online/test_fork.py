@@ -79,14 +79,15 @@ assert [each.id for each in log.events()].count("two") == 5
 
 EIGENVECTORS = """
 import numpy as np
-from driftwise.online.deciders.anchored_inverse import BackgroundEigh, eigen_of, factorise
+from driftwise.online.deciders.anchors import factorise
+from driftwise.online.forking import BackgroundWork
 
 matrix = np.diag(np.arange(200.0)) + 1
-ahead = [BackgroundEigh(lambda: factorise([matrix])) for _ in range(3)]  # one runs, two wait
+ahead = [BackgroundWork(lambda: factorise([matrix])) for _ in range(3)]  # one runs, two wait
 
 def use():
     for each in ahead:
-        assert np.array_equal(each.result().eigen.values, eigen_of(matrix).values)
+        assert np.array_equal(each.result().values, factorise([matrix]).values)
 
 assert in_a_child(use) == 0
 use()

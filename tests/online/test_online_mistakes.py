@@ -74,7 +74,7 @@ def test_any_scale_of_features_gives_a_decision_or_a_sentence(name, scale, seed)
             bandit.learn(bandit.summary().decisions - 1, float(rng.normal()))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "adaptive_lin_ucb"])
 def test_the_layout_and_type_of_an_array_make_no_difference(name):
     features = np.random.default_rng(0).integers(-3, 4, size=(4, DIM))
     as_given = [
@@ -85,6 +85,7 @@ def test_the_layout_and_type_of_an_array_make_no_difference(name):
         np.repeat(features.astype(np.float64), 2, axis=1)[:, ::2],
         features.astype(np.float64)[::-1][::-1],
         features.astype(">f8"),
+        np.frombuffer(b"." + features.astype(float).tobytes(), np.uint8)[1:].view(float).reshape(4, 3),
         features.tolist(),
     ]
     decisions, states = [], []

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftwise.online import Bandit, DecisionLog, Outcome, bandit_files, load
-from driftwise.online.decisions import SnapshotDict
+from driftwise.online.decisions import LayeredDict
 from tests.online.streams import make
 
 ARMS = np.array([[0.6, 0.0, 0.8], [0.1, 0.5, 0.2]])
@@ -85,39 +85,25 @@ def test_a_time_that_is_none_is_refused_and_changes_nothing():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_layers_are_an_ordered_dictionary_whatever_is_frozen_meanwhile(seed):
-    rng, layers, plain = np.random.default_rng(seed), SnapshotDict(), OrderedDict()
+    rng, layers, plain = np.random.default_rng(seed), OrderedDict(), OrderedDict()
     frozen, was = {}, {}
     for number in range(400):
-        action = rng.integers(8)
-        if action < 4:
-            layers[number] = plain[number] = -number
-        elif action == 4 and plain:
-            key = int(rng.choice(list(plain)))
+        action, keys = rng.integers(8), [*plain]
+        if action < 4:  # a key that left may come back
+            key = int(rng.choice([number, *range(5)]))
+            if key not in plain:
+                layers[key] = plain[key] = -number
+        elif action < 6 and plain:
+            assert next(iter(layers)) == keys[0]
+            key = keys[0] if action == 4 else int(rng.choice(keys))
             del layers[key], plain[key]
-        elif action == 5 and plain:
-            assert layers.pop_oldest() == plain.popitem(last=False)[0]
-        elif action == 6:
-            frozen = layers.freeze()
-            was = dict(plain)
-        elif action == 7:
-            layers.thaw()
-            frozen, was = {}, {}
+        elif action == 6 and isinstance(layers, OrderedDict):
+            frozen, was, layers = layers, dict(plain), LayeredDict(layers)
+        elif action == 7 and isinstance(layers, LayeredDict):
+            frozen, was, layers = {}, {}, layers.merged()
         assert list(layers.items()) == list(plain.items())
-        assert len(layers) == len(plain)
+        assert (len(layers), number in layers) == (len(plain), number in plain)
         assert dict(frozen) == was
-
-
-def test_a_key_that_left_may_come_back_while_it_is_frozen():
-    layers: SnapshotDict[str, int] = SnapshotDict()
-    layers["a"], layers["b"] = 1, 2
-    frozen = layers.freeze()
-    del layers["a"]
-    layers["a"] = 3
-    assert dict(frozen) == {"a": 1, "b": 2}
-    layers.thaw()
-    assert list(layers.items()) == [("b", 2), ("a", 3)]
-    with pytest.raises(KeyError):
-        del layers["c"]
 
 
 def test_a_file_is_of_one_moment_although_decisions_and_rewards_go_on(tmp_path, monkeypatch):

@@ -195,7 +195,7 @@ class Bandit(SavedBandit):
                     raise ArgumentError("id", expected, id, f"{id!r}: {reason}")
                 return entry
             run_silently(self._absorb, entry.choice, self._range.clip(reward, self._gauge), entry.time, 1.0)
-            self._pending.mark_rewarded(id)
+            self._pending.remove(id, Outcome.REPEATED)
             return Outcome.LEARNT
 
     def learn_from(self, features: Any, reward: Any, *, weight: Any = 1.0, time: Any = None) -> None:
@@ -246,7 +246,7 @@ class Bandit(SavedBandit):
                 if (name is not None and entry.name == name) or entry.choice.features[block].any()
             ]
             for id in expiring:
-                self._pending.expire(id)
+                self._pending.remove(id, Outcome.EXPIRED)
         return len(expiring)
 
     def _offer(self, features: Any, moment: float) -> Offer:

@@ -81,12 +81,13 @@ def require_decision_arms(features: Any, dim: int) -> np.ndarray:
     """Return the features of the arms of a decision, checked."""
     if type(features) is np.ndarray and features.dtype is _FLOAT and features.flags.c_contiguous:
         flat, shape = features.ravel(), features.shape  # the usual case, checked fast:
-        if flat.size and len(shape) == 2 and shape[1] == dim and flat.dot(flat) <= _LARGEST_SQUARE:
+        small = flat.size and len(shape) == 2 and shape[1] == dim and flat.dot(flat) <= _LARGEST_SQUARE
+        if small and features.flags.aligned:
             return features
     arms = require_array("features", as_numbers(features), (None, dim))
     if not len(arms):
         raise ArgumentError("features", "have at least one arm", arms.shape, f"the shape {arms.shape}")
-    return require_within("features", arms, LARGEST_FEATURE)
+    return np.ascontiguousarray(require_within("features", arms, LARGEST_FEATURE))
 
 
 def require_samples(features: Any, reward: Any, weight: Any, time: Any, dim: int) -> Samples:

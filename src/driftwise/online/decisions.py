@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, MutableMapping
@@ -72,69 +73,45 @@ class PendingSnapshot(NamedTuple):
     finished: Mapping[str, Outcome]
 
 
-class SnapshotDict(MutableMapping[_K, _V]):
-    """A dictionary in order of insertion, whose content of one moment can be read while it changes.
+class LayeredDict(MutableMapping[_K, _V]):
+    """A dictionary in order of insertion over a frozen one, which another thread can read meanwhile.
 
-    `freeze` puts everything aside at once, whatever its size: until `thaw`, that layer stays as it is, new
-    keys go into a layer of their own, and removed keys are only marked. Values do not change.
+    Changes are kept beside it until `merged`. Keys that are set are new, and those removed are there.
     """
 
-    def __init__(self) -> None:
-        # A plain dict would search past all that was removed for its first.
+    def __init__(self, frozen: OrderedDict[_K, _V]) -> None:
+        self._frozen, self._removed = frozen, set[_K]()
         self._newer: OrderedDict[_K, _V] = OrderedDict()
-        self._frozen: OrderedDict[_K, _V] = OrderedDict()
-        self._removed: set[_K] = set()
-        self._ahead: Iterator[_K] = iter(())  # of the frozen keys: all before the next are removed
+        self._ahead = iter(frozen)
+        self._first = next(self._ahead, None)  # of the frozen keys: all before it are removed
 
-    def freeze(self) -> Mapping[_K, _V]:
-        """Return the content; it stays as it is until `thaw`."""
-        self.thaw()  # the last thread may not have come to that: a forked child has no other threads
-        self._frozen, self._newer = self._newer, OrderedDict()
-        self._ahead = iter(self._frozen)
-        return self._frozen
-
-    def thaw(self) -> None:
-        """Merge all changes since `freeze`."""
-        if not self._frozen:
-            return
-        self._ahead = iter(())
+    def merged(self) -> OrderedDict[_K, _V]:
+        """Return the old dictionary with all changes."""
         for key in self._removed:
             del self._frozen[key]
         self._frozen.update(self._newer)
-        self._frozen, self._newer, self._removed = OrderedDict(), self._frozen, set()
-
-    def pop_oldest(self) -> _K:
-        """Remove the key that came first, and return it."""
-        for key in self._ahead:
-            if key not in self._removed:
-                self._removed.add(key)
-                return key
-        return self._newer.popitem(last=False)[0]
+        return self._frozen
 
     def __getitem__(self, key: _K) -> _V:
-        return self._frozen[key] if self._is_frozen(key) else self._newer[key]
+        return (self._newer if key in self._newer or key in self._removed else self._frozen)[key]
 
     def __setitem__(self, key: _K, value: _V) -> None:
-        if self._frozen and self._is_frozen(key):
-            self._removed.add(key)
         self._newer[key] = value
 
     def __delitem__(self, key: _K) -> None:
-        if self._frozen and self._is_frozen(key):
+        if self._newer.pop(key, None) is None:
             self._removed.add(key)
-        else:
-            del self._newer[key]
 
     def __iter__(self) -> Iterator[_K]:
-        yield from (key for key in self._frozen if key not in self._removed)
+        while self._first in self._removed:
+            self._first = next(self._ahead, None)
+        if self._first is not None:
+            yield self._first
+            yield from (key for key in self._frozen if key not in self._removed and key != self._first)
         yield from self._newer
 
     def __len__(self) -> int:
-        newer = len(self._newer)
-        return newer + len(self._frozen) - len(self._removed) if self._frozen else newer
-
-    def _is_frozen(self, key: _K) -> bool:
-        return key in self._frozen and key not in self._removed
+        return len(self._newer) + len(self._frozen) - len(self._removed)
 
 
 class PendingDecisions:
@@ -156,11 +133,14 @@ class PendingDecisions:
     ) -> None:
         self.max_pending = max_pending
         self.expire_after, self.expire_after_seconds = expire_after, expire_after_seconds
+        ages = expire_after, expire_after_seconds
+        self._longest = [math.inf if age is None else age for age in ages]
         self.num_decisions = 0
         self.num_expired = 0
         self.latest = -LATEST_TIMESTAMP  # time of any decision
-        self.waiting: SnapshotDict[str, Entry] = SnapshotDict()
-        self.finished: SnapshotDict[str, Outcome] = SnapshotDict()
+        # A plain dict would search past all that was removed for its first.
+        self.waiting: OrderedDict[str, Entry] | LayeredDict[str, Entry] = OrderedDict()
+        self.finished: OrderedDict[str, Outcome] | LayeredDict[str, Outcome] = OrderedDict()
         self.change_prefix()
 
     def change_prefix(self) -> None:
@@ -184,30 +164,25 @@ class PendingDecisions:
             self.latest = time
         self.waiting[id] = Entry(choice, number, time, self.latest, name)
         self.num_decisions += 1
-        if len(self.waiting) > self.max_pending:
-            self._expire_oldest()
-        if self.expire_after is not None:
-            while self._oldest().number < number - self.expire_after:
-                self._expire_oldest()
-        if self.expire_after_seconds is not None:
-            while self._oldest().since < self.latest - self.expire_after_seconds:
-                self._expire_oldest()
-        return id
+        later, seconds = self._longest
+        while True:
+            first, oldest = next(iter(self.waiting.items()))
+            is_old = oldest.number < number - later or oldest.since < self.latest - seconds
+            if not is_old and len(self.waiting) <= self.max_pending:
+                return id
+            self.remove(first, Outcome.EXPIRED)
 
     def get(self, id: str) -> Entry | Outcome:
         """Return the decision of an id, or the outcome of one that does not wait."""
         return self.waiting.get(id) or self.finished.get(id, Outcome.UNKNOWN)
 
-    def mark_rewarded(self, id: str) -> None:
-        """Remove a decision whose reward was learnt."""
+    def remove(self, id: str, outcome: Outcome) -> None:
+        """Remove a decision whose reward was learnt, or would come too late or be of no use."""
         del self.waiting[id]
-        self._remember(id, Outcome.REPEATED)
-
-    def expire(self, id: str) -> None:
-        """Remove a decision whose reward would be of no use."""
-        del self.waiting[id]
-        self._remember(id, Outcome.EXPIRED)
-        self.num_expired += 1
+        self.num_expired += outcome is Outcome.EXPIRED
+        self.finished[id] = outcome
+        if len(self.finished) > self.max_pending:
+            del self.finished[next(iter(self.finished))]
 
     def reason(self, outcome: Outcome) -> str:
         """Return why a decision of this outcome does not wait."""
@@ -226,25 +201,20 @@ class PendingDecisions:
 
     def freeze(self) -> PendingSnapshot:
         """Return the decisions as they are now; they stay so until `thaw`."""
+        self.thaw()  # the last thread may not have come to that: a forked child has no other threads
+        assert isinstance(self.waiting, OrderedDict)
+        assert isinstance(self.finished, OrderedDict)
         counts = self.num_decisions, self.num_expired
-        return PendingSnapshot(counts, self.latest, self.waiting.freeze(), self.finished.freeze())
+        snapshot = PendingSnapshot(counts, self.latest, self.waiting, self.finished)
+        self.waiting, self.finished = LayeredDict(self.waiting), LayeredDict(self.finished)
+        return snapshot
 
     def thaw(self) -> None:
         """Merge all changes since `freeze`."""
-        self.waiting.thaw()
-        self.finished.thaw()
-
-    def _oldest(self) -> Entry:
-        return self.waiting[next(iter(self.waiting))]
-
-    def _expire_oldest(self) -> None:
-        self._remember(self.waiting.pop_oldest(), Outcome.EXPIRED)
-        self.num_expired += 1
-
-    def _remember(self, id: str, outcome: Outcome) -> None:
-        self.finished[id] = outcome
-        if len(self.finished) > self.max_pending:
-            self.finished.pop_oldest()
+        if isinstance(self.waiting, LayeredDict):
+            self.waiting = self.waiting.merged()
+        if isinstance(self.finished, LayeredDict):
+            self.finished = self.finished.merged()
 
 
 def as_id(id: Any, argument: str = "id") -> str:

@@ -1,12 +1,16 @@
-"""Forks of a process: no thread is inside a bandit at that moment, so that the child can use its copy."""
+"""Threads and forks: no thread is inside a bandit when a process forks, so that its child can use it."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
 import weakref
-from typing import Protocol
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
+
+_T = TypeVar("_T")
 
 
 class Forkable(Protocol):
@@ -17,10 +21,32 @@ class Forkable(Protocol):
     def _reset_after_fork(self) -> None: ...
 
 
-background_lock = threading.RLock()  # held by the one thread that computes: a fork in BLAS breaks the child
+_background_lock = threading.RLock()  # held by the one thread that computes: a fork in BLAS breaks the child
 _registered: weakref.WeakSet[Forkable] = weakref.WeakSet()
 _forking = threading.RLock()  # held during a fork, and while an object is registered
 _locked: list[Forkable] = []  # objects whose locks are held during a fork
+
+
+class BackgroundWork(Generic[_T]):
+    """The result of some work, which a thread begins now; it depends on nothing but the work."""
+
+    def __init__(self, work: Callable[[], _T]) -> None:
+        self._work, self._begun = work, threading.Lock()
+        self._result: _T | None = None
+        self._thread = threading.Thread(target=self._run, name="driftwise-eigenvectors")
+        with contextlib.suppress(RuntimeError):  # a process may have no thread left, as when it ends
+            self._thread.start()
+
+    def result(self) -> _T:
+        """Wait for the result, or compute it if no thread has begun."""
+        if not self._begun.acquire(blocking=False) and self._thread.is_alive():
+            self._thread.join()
+        return self._work() if self._result is None else self._result  # a forked child has no thread
+
+    def _run(self) -> None:
+        with _background_lock:  # decisions keep the other processors
+            if self._begun.acquire(blocking=False):
+                self._result = self._work()
 
 
 def register_for_fork(owner: Forkable) -> None:
@@ -35,11 +61,11 @@ def _lock_all() -> None:
     for owner in _registered:
         owner._lock.acquire()
         _locked.append(owner)
-    background_lock.acquire()  # the last: threads inside of objects may wait for it
+    _background_lock.acquire()  # the last: threads inside of objects may wait for it
 
 
 def _release_all() -> None:
-    background_lock.release()
+    _background_lock.release()
     while _locked:
         _locked.pop()._lock.release()
     _forking.release()

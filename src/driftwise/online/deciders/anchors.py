@@ -1,24 +1,73 @@
-"""Anchors: a gram by its eigenvectors at an earlier moment, and all that has changed since then."""
+"""The inverse of a gram of many dimensions, from eigenvectors that a thread computes."""
 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
+from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
 
 from driftwise.base.arrays import cholesky_or_nan, solve_rows_or_nan
+from driftwise.online.forking import BackgroundWork
 
+MIN_ANCHORED_DIM = 150  # dimensions from which on an anchor is faster
+_LEAD = 0.12  # share of an anchor's life for which the next one is computed ahead
+_CHANGES = 2  # of the gram between two calls of `settle`, at most: one sample comes, one leaves
+_LARGEST_GROWTH = 1e5  # of the gram, as the anchor measures it, up to which the anchor is used
+FINE, ROUGH = 200.0, 5000.0  # growth up to which eleven, and eight, digits need no refinement
 _LARGEST_SQUARE = 2.0**996  # in the place of a square: a factor exists whatever lies beside it
 BLOCK, FEW_NUMBERS = 8, 2**14  # rows, and numbers up to which a product is not worth cutting into blocks
 
 
-class Eigen(NamedTuple):
-    """A symmetric matrix by its eigenvalues, NaN if it has none."""
+class GramSnapshot(NamedTuple):
+    """Sums of one moment, eigenvectors `Q` of the first, the gram, and perhaps `QᵀMQ` of the last."""
 
-    values: np.ndarray  # [d]
-    vectors: np.ndarray  # [d, d], in columns
+    sums: list[np.ndarray]
+    values: np.ndarray  # its eigenvalues, NaN if it has none
+    vectors: np.ndarray  # in columns
+    turned: np.ndarray | None
+
+
+def factorise(sums: list[np.ndarray], *, turn: bool = False) -> GramSnapshot:
+    """Return sums with eigenvectors of the first, and with the last turned into their coordinates."""
+    first, diagonal = sums[0], sums[0].diagonal()
+    if np.count_nonzero(first) == np.count_nonzero(diagonal):  # as every agent begins
+        values, vectors = diagonal.copy(), np.eye(len(first))
+    else:
+        try:
+            values, vectors = np.linalg.eigh(first)
+        except np.linalg.LinAlgError:
+            values, vectors = np.full(len(first), np.nan), first
+    return GramSnapshot(sums, values, vectors, vectors.T.dot(sums[-1].dot(vectors)) if turn else None)
+
+
+def anchor_life(dim: int) -> int:
+    """Return how many changes of the gram an anchor serves: the `n` of least cost `O(d³/n + n²d)` of each."""
+    return math.ceil(1.4 * dim ** (2 / 3))
+
+
+class RecentSamples:
+    """Rows by their numbers, from 0 on; at least those that an anchor can hold are kept."""
+
+    def __init__(self, dim: int) -> None:
+        self.capacity = anchor_life(dim) + _CHANGES  # changes of the gram that an anchor must be able to hold
+        self._rows, self._first = np.empty((2 * self.capacity, dim)), 0
+        self.num, self.dim = 0, dim  # rows so far, and how long they are
+
+    def add(self, row: np.ndarray) -> None:
+        """Append a row."""
+        if self.num - self._first == len(self._rows):
+            self._rows[: self.capacity] = self._rows[self.capacity :]
+            self._first += self.capacity
+        self._rows[self.num - self._first] = row
+        self.num += 1
+
+    def since(self, number: int) -> np.ndarray:
+        """Return all rows from that number on; the array is valid until the next one is added."""
+        return self._rows[number - self._first : self.num - self._first]
 
 
 class Anchor:
@@ -31,22 +80,23 @@ class Anchor:
 
     with $c$ the weight that the anchor has kept, rows of $G$ the samples since then, turned into its
     coordinates and times the root of their weights, and signs $\Sigma$ (samples that leave a window have −1).
-    The rest is Woodbury's identity. All of it is exact: a ridge that never shrinks, which no update of an
-    inverse can follow, shifts eigenvalues and nothing else.
+    The rest is Woodbury's identity. A ridge that never shrinks, which no update of an inverse can follow,
+    shifts eigenvalues and nothing else.
 
-    Rounding costs the identity a relative error of about $\varepsilon R^2$, where
-    $R = \mathrm{tr}\,G D G^\top$ says how much was learnt of directions that the anchor did not know. One
-    step of refinement, $y + \Lambda^{-1}(x - \Lambda y)$, squares it, and is taken where $R$ is above
-    `refine_above`.
+    Rounding costs a relative error of about $\varepsilon R^2$, where $R = \mathrm{tr}\,G D G^\top$ says how
+    much was learnt of directions that the anchor did not know. One step of refinement,
+    $y + \Lambda^{-1}(x - \Lambda y)$, squares it, and is taken where $R$ is above `refine_above`.
     """
 
-    def __init__(self, eigen: Eigen, ridge: float, refine_above: float, capacity: int) -> None:
+    def __init__(
+        self, values: np.ndarray, vectors: np.ndarray, ridge: float, refine_above: float, capacity: int
+    ) -> None:
         """Make an anchor for at most `capacity` samples."""
-        self.vectors, self._ridge, self._refine_above, self._kept = eigen.vectors, ridge, refine_above, 1.0
-        self._spectrum = np.maximum(eigen.values - ridge, 0)  # s
-        self._rows, self._num = np.empty((capacity + 2, len(eigen.values))), 0
+        self.vectors, self._ridge, self._refine_above, self._kept = vectors, ridge, refine_above, 1.0
+        self._spectrum = np.maximum(values - ridge, 0)  # s
+        self._rows, self._num = np.empty((capacity + 2, len(values))), 0
         self._roots, self._signs = np.ones(capacity + 2), np.ones(capacity)  # W^½, Σ
-        self._squares = np.zeros(len(eigen.values))  # the diagonal of GᵀG
+        self._squares = np.zeros(len(values))  # the diagonal of GᵀG
         self._scale: tuple[np.ndarray, np.ndarray] | None = None
         self._factors: tuple[np.ndarray, np.ndarray] | None = None  # F√D [n, d] and G D Gᵀ + Σ, G = W^½F
 
@@ -59,18 +109,6 @@ class Anchor:
     def samples(self) -> np.ndarray:
         """The samples since then, in the anchor's coordinates."""
         return self._rows[: self._num]
-
-    def copy(self) -> Anchor:
-        """Return an anchor of its own with the same content."""
-        other = copy.copy(self)
-        other._rows, other._roots, other._signs, other._squares = (
-            array.copy() for array in (self._rows, self._roots, self._signs, self._squares)
-        )
-        return other
-
-    def turn(self, rows: np.ndarray) -> np.ndarray:
-        """Return `Qᵀx`, of one vector or of each row."""
-        return rows.dot(self.vectors)
 
     def shrink(self, rate: float) -> None:
         """Follow the gram to `ηΛ + (1−η)λI`."""
@@ -94,19 +132,23 @@ class Anchor:
         self._num += 1
         self._factors = None
 
-    def add_from(self, other: Anchor, turned: np.ndarray) -> None:
-        """Add the last samples `[n, d]` of another anchor, with their weights and signs there."""
-        last = slice(other._num - len(turned), other._num)
-        self.add(turned, other._roots[last] ** 2, other._signs[last])
+    def last_weights(self, num: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weights and signs of the last samples."""
+        last = slice(self._num - num, self._num)
+        return self._roots[last] ** 2, self._signs[last]
 
     def solve(self, turned: np.ndarray) -> np.ndarray:
-        """Return `QᵀΛ⁻¹x` of each row `Qᵀx` `[N, d]`."""
+        """Return `QᵀΛ⁻¹x` of each row `Qᵀx` `[N, d]`, NaN where there is none."""
         solved = self._approximate(turned)
         if self.growth > self._refine_above:
-            rows, factors = self._rows[: self._num], self._signs[: self._num] * self._roots[: self._num] ** 2
+            rows, factors = self.samples, self._signs[: self._num] * self._roots[: self._num] ** 2
             product = solved / self._scales()[0] + (solved.dot(rows.T) * factors).dot(rows)  # QᵀΛQy
             solved += self._approximate(turned - product)
         return solved
+
+    def map(self, arms: np.ndarray) -> np.ndarray:
+        """Return `Λ⁻¹x` of every arm `[num_arms, d]`."""
+        return self.solve(arms.dot(self.vectors)).dot(self.vectors.T)
 
     def forecast(self, turned: np.ndarray, cross: np.ndarray) -> tuple[float, float]:
         r"""Return `xᵀΛ⁻¹b` and `xᵀΛ⁻¹x` of one `Qᵀx` and `Qᵀb`, where no sample has left.
@@ -162,10 +204,100 @@ class Anchor:
 
 def multiply_lower(rows: np.ndarray) -> np.ndarray:
     """Return the lower half of `MMᵀ`, by blocks of rows: OpenBLAS takes a third longer for the whole."""
-    if rows.size <= FEW_NUMBERS:
-        return rows.dot(rows.T)
-    product = np.empty((len(rows), len(rows)))
-    for start in range(0, len(rows), BLOCK):
-        stop = start + BLOCK
+    product, block = np.empty((len(rows), len(rows))), BLOCK if rows.size > FEW_NUMBERS else len(rows)
+    for start in range(0, len(rows), block):
+        stop = start + block
         product[start:stop, :stop] = rows[start:stop].dot(rows[:stop].T)
     return product
+
+
+class AnchoredInverse:
+    r"""The inverse of a gram `[d, d]` from an `Anchor`, in $O(d^2)$ for each arm.
+
+    An anchor serves at most `anchor_life(dim)` changes, and only while its $R$ is at most `_LARGEST_GROWTH`:
+    so the error stays below $\max(10^{-11}, \varepsilon\,\mathtt{refine\_above}^2)$, on top of the
+    $\varepsilon\,\kappa(\Lambda)$ of any inverse. Only new anchors read the gram itself.
+
+    A thread computes the next one, of the gram as it was a share `_LEAD` of a life ago; samples since then
+    are turned into its coordinates. When an anchor is replaced depends on the number of changes alone.
+    """
+
+    def __init__(
+        self,
+        snapshot: Callable[[], Callable[[], GramSnapshot]],
+        recent: RecentSamples,
+        ridge: float,
+        commit: Callable[[list[np.ndarray], np.ndarray | None, int], None] | None = None,
+        refine_above: float = FINE,
+        first: float = 1.0,
+    ) -> None:
+        """Make an inverse; the first anchor has a share `first` of a life.
+
+        `snapshot` returns the work that computes sums and eigenvectors of the gram as it is now; `commit`
+        takes its sums, the turned one, and the number of samples then.
+        """
+        self._snapshot, self._commit, self._recent = snapshot, commit, recent
+        self._ridge, self._refine_above = ridge, refine_above
+        longest = anchor_life(recent.dim)
+        self._lives = chain([math.ceil(first * longest)], repeat(longest))
+        self._lead = math.ceil(_LEAD * longest)
+        self._anchor: Anchor | None = None
+        self._begin()
+
+    def follow(self, other: AnchoredInverse) -> None:
+        """Start from a copy of the gram of another inverse of the same samples and ridge."""
+        self._anchor, self._first, self._next = copy.deepcopy(other.anchor()), other._first, None
+        self._life = (other._age + other._life + 1) // 2  # before the other's turn
+
+    def anchor(self) -> Anchor:
+        """Return the current anchor."""
+        if self._anchor is None:
+            self._anchor = self._new_anchor(None)
+        return self._anchor
+
+    def shrink(self, rate: float) -> None:
+        """Follow the gram to `ηΛ + (1−η)λI`."""
+        if self._anchor is not None:
+            self._anchor.shrink(rate)
+        if self._next is not None:
+            self._kept *= rate
+
+    def add(self, features: np.ndarray, sign: float) -> None:
+        """Follow the gram to `Λ ± φφᵀ`."""
+        anchor = self.anchor()
+        anchor.add(features.dot(anchor.vectors)[None], 1.0, sign)
+        self._recent.add(features)
+
+    def settle(self) -> None:
+        """Replace the anchor if it is due; the gram is now what `shrink` and `add` made of it."""
+        anchor = self.anchor()
+        while self._age >= self._life or anchor.growth > _LARGEST_GROWTH:
+            self._anchor = anchor = self._new_anchor(anchor)
+        if self._next is None and self._age >= self._life - self._lead:
+            self._begin()
+
+    @property
+    def _age(self) -> int:
+        """Changes since the anchor."""
+        return self._recent.num - self._first
+
+    def _begin(self) -> BackgroundWork[GramSnapshot]:
+        """Let a thread compute the next anchor, of the gram as it is."""
+        self._begun, self._kept = self._recent.num, 1.0
+        self._next = following = BackgroundWork(self._snapshot())
+        return following
+
+    def _new_anchor(self, old: Anchor | None) -> Anchor:
+        """Return the next anchor, with all changes since it was begun."""
+        snapshot = (self._next or self._begin()).result()
+        if self._commit is not None:
+            self._commit(snapshot.sums, snapshot.turned, self._begun)
+        new = Anchor(
+            snapshot.values, snapshot.vectors, self._ridge, self._refine_above, self._recent.capacity
+        )
+        new.shrink(self._kept)
+        if old is not None:
+            turned = self._recent.since(self._begun).dot(new.vectors)
+            new.add(turned, *old.last_weights(len(turned)))
+        self._next, self._first, self._life = None, self._begun, next(self._lives)
+        return new

@@ -61,8 +61,8 @@ class ClockDecider:
         if self._clock.prior == "decay" and len(arms) > 1:  # a single arm is no decision
             self._require_known(state, time)
         self._rounds.state = state
-        constant = (arms == 1).all(axis=0) if self._first else None
-        return self._rounds.offer(arms, number)._replace(planned=None, padded=self._first, constant=constant)
+        tail = (arms == 1).all(axis=0) if self._first else None  # which features are 1 for all arms
+        return self._rounds.offer(arms, number)._replace(planned=None, tail=tail)
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         agent, given, share = self.agent, choice.features, None

@@ -26,7 +26,7 @@ class Choice(NamedTuple):
     arm: int
     value: float  # the index by which the arm was chosen
     bonus: float  # the part of it that is exploration
-    features: np.ndarray  # [d] of the arm, and behind them any `constant` of the offer
+    features: np.ndarray  # [d] of the arm, and behind them any `tail` of the offer
     planned: tuple[FeatureTable, Plan] | None  # arguments of `update`, where a decider needs them
 
 
@@ -40,8 +40,7 @@ class Offer(NamedTuple):
     chances: np.ndarray  # [N] the same before the agent's own draws, where these can be summed over
     planned: tuple[FeatureTable, Sequence[Plan]] | None = None  # what the arm's plan is chosen from
     sure: int | None = None  # the arm that is drawn, where nothing is left to chance
-    padded: bool = False  # whether a choice keeps d numbers more behind its features:
-    constant: np.ndarray | None = None  # [d] which features are 1 for all arms; None: zeros
+    tail: np.ndarray | float | None = None  # d numbers that a choice keeps behind its features
 
     def with_floor(self, epsilon: float) -> Offer:
         """Return the offer in which any arm is drawn instead with probability ε."""
@@ -51,15 +50,13 @@ class Offer(NamedTuple):
 
     def choice(self, arm: int) -> Choice:
         """Return the choice of an arm."""
-        arms, scores, bonus, policy, _, planned, _, padded, constant = self
-        if padded:
-            dim = arms.shape[1]
-            features = np.zeros(2 * dim)  # faster than a concatenation
-            features[:dim] = arms[arm]
-            if constant is not None:
-                features[dim:] = constant
-        else:
+        arms, scores, bonus, policy, _, planned, _, tail = self
+        if tail is None:
             features = arms[arm].copy()
+        else:
+            dim = arms.shape[1]
+            features = np.empty(2 * dim)  # faster than a concatenation
+            features[:dim], features[dim:] = arms[arm], tail
         if planned is None:
             return Choice(arm, scores.item(arm), bonus.item(arm), features, None)
         table, plans = planned

@@ -10,7 +10,7 @@ import numpy as np
 from driftwise.base.arrays import invert_or_nan, map_tree, solve_rows_or_nan
 from driftwise.base.random import draw_normal
 from driftwise.base.types import Moments, Radius, Sample
-from driftwise.online.deciders.anchored_inverse import (
+from driftwise.online.deciders.anchors import (
     MIN_ANCHORED_DIM,
     AnchoredInverse,
     RecentSamples,
@@ -65,11 +65,7 @@ class LeastSquaresDecider:
         self._in_place = shrinks and not self._samples
         self._rate = agent.forgetting.rate if isinstance(agent.forgetting, ExponentialWeights) else 1.0
         self._large = dim >= MIN_ANCHORED_DIM
-        self._anchored = None
-        if self._large and not self._samples and isinstance(agent.forgetting, _ANCHORED):
-            self._anchored = AnchoredInverse(
-                lambda: partial(factorise, [self._gram.copy()]), RecentSamples(dim), agent.ridge
-            )
+        self._follows = self._large and not self._samples and isinstance(agent.forgetting, _ANCHORED)
         num = 1 if state.gram_sq is None else 2
         self._rates = np.array([self._rate, self._rate * self._rate])[:num, None, None]
         self._refills = (1 - self._rates) * agent.ridge * np.ones(dim)  # of diagonals
@@ -88,8 +84,12 @@ class LeastSquaresDecider:
     @state.setter
     def state(self, state: Moments) -> None:
         self._write(state)
-        if self._anchored is not None:
-            self._anchored.reset()
+        self._anchored = self._new_anchors() if self._follows else None
+
+    def _new_anchors(self) -> AnchoredInverse:
+        """Return the inverse of the gram as it is now."""
+        recent = RecentSamples(self.agent.spec.dim)
+        return AnchoredInverse(lambda: partial(factorise, [self._gram.copy()]), recent, self.agent.ridge)
 
     def _write(self, state: Moments) -> None:
         """Copy the state into Python's numbers and one array: Λ with b below it, and any Λ̃ behind."""
@@ -115,7 +115,11 @@ class LeastSquaresDecider:
             radius = self._radius if self._radius_at is None else self._radius_at(self._state)
         except (ArithmeticError, ValueError):  # Python's numbers have no "not a number"
             raise not_finite(self.agent) from None
-        mapped = solve_rows_or_nan(self._gram, arms) if self._anchored is None else self._anchored.map(arms)
+        mapped = (
+            solve_rows_or_nan(self._gram, arms)
+            if self._anchored is None
+            else self._anchored.anchor().map(arms)
+        )
         if self._gram_sq is None:  # the norm of Λ⁻¹
             bonus = np.vecdot(mapped, arms)
         else:  # that of Λ⁻¹Λ̃Λ⁻¹
@@ -182,7 +186,7 @@ class LeastSquaresDecider:
         if anchored is None:
             return
         if self._state.epoch != state.epoch:
-            anchored.reset()
+            self._anchored = self._new_anchors()
             return
         for features, sign in changes:
             anchored.add(features, sign)

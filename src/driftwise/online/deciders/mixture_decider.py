@@ -1,4 +1,8 @@
-"""The fast form of mixtures of memories: all of them learn at once, and one of them decides."""
+"""The fast form of mixtures of memories: all of them learn at once, and one of them decides.
+
+In few dimensions `_mixture.c` does the work, which comes with the wheel for Linux, or is compiled where a
+compiler is present when driftwise is installed. NumPy computes the same numbers to rounding.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,8 @@ from driftwise.base.arrays import map_tree
 from driftwise.base.part import index_part
 from driftwise.base.random import draw_normal, fold
 from driftwise.base.types import Key, Moments, Radius
+from driftwise.online.deciders.anchored_memories import AnchoredMemories
+from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM
 from driftwise.online.deciders.definition import (
     Choice,
     Offer,
@@ -21,11 +27,25 @@ from driftwise.online.deciders.definition import (
     empty_state,
     offer_by_shares,
 )
-from driftwise.online.deciders.memories import Sums
-from driftwise.online.deciders.mixtures import MemoryStats, MixtureNumbers, make_mixture
+from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, upper_bounds
 from driftwise.online.limits import not_finite
 from driftwise.parts import ConfidenceRadius, Thompson
-from driftwise.parts.noise import ErrorSums, NoiseSums
+from driftwise.parts.noise import MAX_SQUARE, ErrorSums, NoiseSums
+
+MANY_NUMBERS = 10_000  # of all arms, from which on BLAS is faster
+_INTERFACE = 1  # as in `_mixture.c`
+
+
+def load_kernel() -> Any:
+    """Return the compiled class `Mixture`; None where there is none, or one of another interface."""
+    try:
+        from driftwise.online.deciders import _mixture  # pyright: ignore[reportAttributeAccessIssue]
+    except ImportError:
+        return None
+    return _mixture.Mixture if vars(_mixture).get("INTERFACE") == _INTERFACE else None
+
+
+KERNEL = load_kernel()
 
 
 class MixtureDecider:
@@ -56,62 +76,51 @@ class MixtureDecider:
 
     @property
     def state(self) -> MixtureState:
-        own, tick = self._state, self._tick
-        sums, numbers, log_weights = self._mixture.numbers
-        stats, ticks = MemoryStats(*numbers), np.full(len(self._bases), tick)
-        moments = own.base.noise.moments._replace(
-            gram=stats.error_weight[:, None, None, None],
-            cross=stats.squares[:, None, None, None],
-            weight=stats.error_weight,
-            weight_sq=stats.error_weight_sq,
-            tick=ticks,
-        )
+        own, ticks = self._state, np.full(len(self._bases), self._tick)
+        (gram, gram_sq, cross), stats, log_weights = self._mixture.numbers
+        weight, weight_sq, error_weight, error_weight_sq, squares, total = stats
         base = own.base._replace(
-            gram=sums.gram[:, None],
-            gram_sq=None if sums.gram_sq is None else sums.gram_sq[:, None],
-            cross=sums.cross[:, None, :, None],
+            gram=gram[:, None],
+            gram_sq=None if gram_sq is None else gram_sq[:, None],
+            cross=cross[:, None, :, None],
             tick=ticks,
-            weight=stats.weight,
-            weight_sq=stats.weight_sq,
-            noise=NoiseSums(moments, stats.total[:, None]),
+            weight=weight,
+            weight_sq=weight_sq,
+            noise=_noise_sums(own.base.noise, error_weight, error_weight_sq, squares, total, ticks),
         )
         error_weight, squares, total, seen = self._errors
-        common = own.noise.moments._replace(
-            gram=np.full((1, 1, 1), error_weight),
-            cross=np.full((1, 1, 1), squares),
-            weight=np.array(error_weight),
-            weight_sq=np.array(self._error_weight_sq),
-            tick=np.array(seen),
-        )
-        noise = NoiseSums(common, np.full(1, total))
-        return own._replace(base=base, log_weights=log_weights, tick=np.array(tick), noise=noise)
+        noise = _noise_sums(own.noise, error_weight, self._error_weight_sq, squares, total, seen)
+        return own._replace(base=base, log_weights=log_weights, tick=np.array(self._tick), noise=noise)
 
     @state.setter
     def state(self, state: MixtureState) -> None:
         """Copy the state into arrays of its own and Python's numbers."""
-        self._state = own = map_tree(np.array, state)
+        self._state = own = map_tree(lambda leaf: np.array(leaf, order="C"), state)
         base, (moments, total) = own.base, own.base.noise
+        errors = moments.weight, moments.weight_sq, moments.cross.ravel(), total.ravel()
         gram_sq = None if base.gram_sq is None else base.gram_sq[:, 0]
-        squares = moments.cross.ravel(), total.ravel()
-        stats = MemoryStats(base.weight, base.weight_sq, moments.weight, moments.weight_sq, *squares)
-        numbers = MixtureNumbers(
-            Sums(base.gram[:, 0], gram_sq, base.cross[:, 0, :, 0]), np.stack(stats), own.log_weights
-        )
-        self._mixture = make_mixture(self._rates, self._ridges, self._prior, numbers)
+        sums = Sums(base.gram[:, 0], gram_sq, base.cross[:, 0, :, 0])
+        numbers = MixtureNumbers(sums, np.stack([base.weight, base.weight_sq, *errors]), own.log_weights)
+        given = self._rates, self._ridges, self._prior, numbers
+        if self._dim >= MIN_ANCHORED_DIM:
+            self._mixture = NumpyMixture(*given, AnchoredMemories)
+        else:
+            self._mixture = NumpyMixture(*given) if KERNEL is None else CompiledMixture(*given)
         self._tick, self._shifted = int(own.tick), bool(own.origin.any())
         common, total = own.noise
         self._errors = ErrorSums(common.gram.item(), common.cross.item(), total.item(), common.tick.item())
         self._error_weight_sq = common.weight_sq.item()
 
     def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
-        key, mixture = self.draws.key(number), self._mixture
-        constant = (arms == 1).all(axis=0) if self._first and not self._tick else None
+        tail = None if not self._first else 0.0 if self._tick else (arms == 1).all(axis=0)
+        key = None if self._leads and not self._samples else self.draws.key(number)
         if self._num_draws > 1:
-            return self._offer_by_draws(arms, key)._replace(padded=self._first, constant=constant)
+            return self._offer_by_draws(arms, key)._replace(tail=tail)
+        mixture = self._mixture
         j = mixture.heaviest if self._leads else int(self.agent.choose_memory(mixture.log_weights, key))
         index, bonus = self._indices(j, arms, key)
         policy, sure = best_arms(index, self.agent)
-        return Offer(arms, index, bonus, policy, policy, None, sure, self._first, constant)
+        return Offer(arms, index, bonus, policy, policy, None, sure, tail)
 
     def _offer_by_draws(self, arms: np.ndarray, key: Key) -> Offer:
         """Return the offer whose probabilities are the shares of draws that arms win."""
@@ -123,19 +132,31 @@ class MixtureDecider:
             index[rows], bonus[rows] = self._indices(j, arms, keys[rows])
         return offer_by_shares(arms, index, bonus, self.agent)
 
-    def _indices(self, j: int, arms: np.ndarray, keys: Key) -> Pair:
-        """Return indices of arms in a memory and their exploration part: `[N]`, or `[n, N]` for n keys."""
+    def _indices(self, j: int, arms: np.ndarray, keys: Key | None) -> Pair:
+        """Return indices of arms in a memory and their exploration part: `[N]`, or `[n, N]` for n keys.
+
+        The radius is in units of the noise that the memory has learnt.
+        """
+        base, tick, radius, mixture = self._state.base, self._tick, self._radii[j], self._mixture
+        weight, weight_sq, error_weight, _, squares, total = mixture.stats[:, j].tolist()
         try:
-            radius = self._radius(j)
+            if self._counts:
+                radius = radius.counted(self._dim, weight_sq, tick, base.epoch.item(j), base.ridge.item(j))
+            elif self._follows:
+                gram, ridge, epoch = mixture.memory(j).gram[None], base.ridge.item(j), base.epoch.item(j)
+                moments = Moments(gram, None, gram, ridge, tick, weight, weight_sq, epoch, ())
+                radius = np.asarray(radius.at(moments)).item()
+            errors = ErrorSums(error_weight, squares, total, tick)
+            radius *= math.sqrt(self._bases[j].noise.variance(errors))
         except (ArithmeticError, ValueError):  # Python's numbers have no "not a number"
             raise not_finite(self.agent) from None
         if self._samples:
-            mean, spread = self._mixture.memory(j).spread(arms)
+            mean, spread = mixture.memory(j).spread(arms)
             bonus = draw_normal(keys, self._dim, np.float64).dot(spread.T)
             bonus *= radius
             index = mean + bonus
         else:
-            index, bonus = self._mixture.bounds(j, arms, radius)
+            index, bonus = mixture.bounds(j, arms, radius)
         if self._shifted:
             index += arms.dot(self._state.origin)
         return index, bonus
@@ -167,15 +188,60 @@ class MixtureDecider:
         if self.agent.alarm(weight, prior, samples(last), samples(heaviest), self._tick):
             mixture.renew(heaviest)  # the last memory goes on from a copy
 
-    def _radius(self, j: int) -> float:
-        """Return the radius of a memory, in units of the noise that it has learnt."""
-        base, radius, tick = self._state.base, self._radii[j], self._tick
-        weight, weight_sq, error_weight, _, squares, total = self._mixture.stats[:, j].tolist()
-        if self._counts:
-            radius = radius.counted(self._dim, weight_sq, tick, base.epoch.item(j), base.ridge.item(j))
-        elif self._follows:
-            gram, ridge, epoch = self._mixture.memory(j).gram[None], base.ridge.item(j), base.epoch.item(j)
-            moments = Moments(gram, None, gram, ridge, tick, weight, weight_sq, epoch, ())
-            radius = np.asarray(radius.at(moments)).item()
-        errors = ErrorSums(error_weight, squares, total, tick)
-        return radius * math.sqrt(self._bases[j].noise.variance(errors))
+
+def _noise_sums(
+    like: NoiseSums, weight: Any, weight_sq: Any, squares: Any, total: Any, tick: Any
+) -> NoiseSums:
+    """Return sums of errors as parts have them, from numbers or from arrays `[J]`."""
+    gram, cross = (np.asarray(each)[..., None, None, None] for each in (weight, squares))
+    counts = [np.asarray(each) for each in (weight, weight_sq, tick)]
+    numbers = dict(zip(("weight", "weight_sq", "tick"), counts, strict=True))
+    return NoiseSums(like.moments._replace(gram=gram, cross=cross, **numbers), np.asarray(total)[..., None])
+
+
+class CompiledMixture:
+    """The fast form of `NumpyMixture`, whose arrays C owns; `stats` and the weights are read-only views."""
+
+    def __init__(
+        self, rates: np.ndarray, ridges: np.ndarray, prior: np.ndarray, numbers: MixtureNumbers
+    ) -> None:
+        self._kernel = KERNEL(rates, ridges, prior, *numbers.sums, *numbers[1:], MAX_SQUARE)
+        view = np.frombuffer(self._kernel).reshape(-1, len(rates))
+        self.stats, self.log_weights, self.weights = view[:-2], view[-2], view[-1]
+        self._dim, self._squared = numbers.sums.cross.shape[1], numbers.sums.gram_sq is not None
+        self.heaviest: int = self._kernel.heaviest
+
+    @property
+    def numbers(self) -> MixtureNumbers:
+        memories = [self.memory(j) for j in range(len(self.weights))]
+        gram, gram_sq, cross = zip(*memories, strict=True)
+        sums = Sums(np.stack(gram), np.stack(gram_sq) if self._squared else None, np.stack(cross))
+        return MixtureNumbers(sums, self.stats, self.log_weights)
+
+    def bounds(self, j: int, arms: np.ndarray, radius: float) -> Pair:
+        if arms.size < MANY_NUMBERS:
+            index, bonus = np.empty(len(arms)), np.empty(len(arms))
+            if self._kernel.bounds(j, radius, np.ascontiguousarray(arms), index, bonus):
+                return index, bonus
+        return upper_bounds(self.memory(j).estimate(arms), radius)
+
+    def learn(
+        self, features: np.ndarray, reward: float, weight: float, degrees: float, scale: float, share: float
+    ) -> float:
+        sample = features, reward, weight, degrees, scale, share
+        squared_error = self._kernel.learn(*sample)
+        if squared_error is None:
+            error, variance = self.numbers.sums.forecast(features, reward)
+            squared_error = self._kernel.learn_forecast(*sample, error, variance)
+        self.heaviest = self._kernel.heaviest
+        return squared_error
+
+    def renew(self, source: int) -> None:
+        self._kernel.renew(source)
+
+    def memory(self, j: int) -> Sums:
+        """Return the sums of one memory, with whole matrices."""
+        gram, gram_sq = np.empty((2, self._dim, self._dim))
+        sums = Sums(gram, gram_sq if self._squared else None, np.empty(self._dim))
+        self._kernel.read(j, *sums)
+        return sums
