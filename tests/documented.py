@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import re
 import shlex
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import typer
 
-from driftwise.cli.commands import app, split_imports
+from driftwise.cli.app import make_parser, split_imports
 
 ROOT = Path(__file__).parent.parent
 PAGES = {
@@ -35,12 +34,8 @@ def command_lines(text: str) -> list[list[str]]:
 def parse(words: list[str]) -> None:
     """Let the command read its words, as it does before it runs; what it cannot take is an error."""
     _, (name, *others) = split_imports(words)
-    with contextlib.suppress(typer.Exit), commands()[name].make_context(name, others):  # --help ends it
+    with contextlib.suppress(typer.Exit), COMMANDS[name].make_context(name, others):  # --help ends it
         pass
 
 
-@functools.cache
-def commands() -> dict[str, Any]:
-    """The commands by their names, in the order of `driftwise --help`."""
-    group: Any = typer.main.get_command(app)
-    return group.commands
+COMMANDS: dict[str, Any] = make_parser().commands

@@ -6,16 +6,14 @@ import inspect
 import re
 from typing import Any
 
-import typer
-
-from driftwise.cli import commands
+from driftwise.cli.app import make_parser
 
 DEFAULT = re.compile(r"\s*\[default: (.*)\]$")
 
 
 def command_line_reference() -> str:
     """Return a section for each command, in the order of `driftwise --help`."""
-    group: Any = typer.main.get_command(commands.app)
+    group = make_parser()
     own = _section("driftwise", group, ["[OPTIONS]", "COMMAND", "[ARGS]"])
     return "\n".join(
         [own, *(_section(f"driftwise {name}", command) for name, command in group.commands.items())]

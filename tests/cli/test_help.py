@@ -5,12 +5,12 @@ import inspect
 import pytest
 
 from driftwise.__main__ import main
-from tests.documented import PAGES, command_lines, commands, parse
+from tests.documented import COMMANDS, PAGES, command_lines, parse
 
 QUICK = {"init", "validate", "list", "show"}  # commands whose examples are run, and not only read
 
 
-@pytest.mark.parametrize("name", commands())
+@pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_a_command_fits_80_columns_and_ends_with_examples_that_it_takes(name, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main([name, "--help"]) == 0
@@ -23,13 +23,13 @@ def test_help_of_a_command_fits_80_columns_and_ends_with_examples_that_it_takes(
         parse(words)
 
 
-@pytest.mark.parametrize("name", commands())
+@pytest.mark.parametrize("name", COMMANDS)
 def test_the_page_has_every_sentence_of_a_commands_help(name):
     section = PAGES["docs/cli.md"].partition(f"## driftwise {name}\n")[2].partition("\n## ")[0]
     told = " ".join(section.split())
-    for paragraph in inspect.cleandoc(commands()[name].help).split("\n\n"):
+    for paragraph in inspect.cleandoc(COMMANDS[name].help).split("\n\n"):
         assert " ".join(paragraph.split()) in told
-    for parameter in commands()[name].params:
+    for parameter in COMMANDS[name].params:
         sentence = parameter.help.partition("  [default")[0]
         shown = parameter.default is not None and parameter.default is not False
         assert sentence + f" Default: `{parameter.default}`." * shown in told
@@ -38,7 +38,7 @@ def test_the_page_has_every_sentence_of_a_commands_help(name):
 def test_examples_of_quick_commands_run(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in sorted(QUICK):  # init writes what validate reads
-        for words in command_lines(commands()[name].epilog):
+        for words in command_lines(COMMANDS[name].epilog):
             assert main(words) == 0, words
             assert capsys.readouterr().out, words
 

@@ -283,7 +283,7 @@ def test_a_length_that_the_drift_cannot_have_is_one_line_and_nothing_is_written(
 
 @pytest.mark.parametrize(
     ("path", "reason"),
-    [("file", "it is there already"), (".", "it is there already"), ("no/x", "No such file or directory")],
+    [("file", "File exists"), (".", "File exists"), ("no/x", "No such file or directory")],
 )
 def test_init_writes_new_files_only(path, reason, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -44,13 +44,6 @@ def algorithms_table() -> Table:
     return Table.of("algorithms", words(*headings), rows)
 
 
-def _scenarios_table() -> Table:
-    """Return the words that names of scenarios are made of."""
-    rows = [(level, part, text) for part, levels in LEVELS.items() for level, text in levels.items()]
-    headings = "scenario", "in PROBLEM/MOVE-STRENGTH/FEEDBACK/START", "what it is"
-    return Table.of("scenarios", words(*headings), rows)
-
-
 def _makers(kind: str) -> Mapping[str, Any]:
     return {"algorithms": ALGORITHMS, "environments": ENVIRONMENTS}.get(kind) or parts_of(_singular(kind))
 
@@ -74,7 +67,11 @@ KINDS: dict[str, Callable[[], Table]] = {
     ),
     "algorithms": algorithms_table,
     "environments": functools.partial(_makers_table, "environments"),
-    "scenarios": _scenarios_table,
+    "scenarios": lambda: Table.of(  # of the words that their names are made of
+        "scenarios",
+        words("scenario", "in PROBLEM/MOVE-STRENGTH/FEEDBACK/START", "what it is"),
+        [(level, part, text) for part, levels in LEVELS.items() for level, text in levels.items()],
+    ),
     **{kind: functools.partial(_makers_table, kind) for kind in _PARTS},
 }
 
@@ -90,8 +87,15 @@ class Paper(NamedTuple):
 @functools.cache
 def papers() -> tuple[Paper, ...]:
     """Return the bibliography."""
-    text = (files("driftwise.analysis") / "references.bib").read_text(encoding="utf-8")
-    return tuple(_parse_paper(entry.strip()) for entry in text.split("\n\n") if entry.strip())
+    found, text = [], (files("driftwise.analysis") / "references.bib").read_text(encoding="utf-8")
+    for bibtex in filter(None, map(str.strip, text.split("\n\n"))):
+        fields = dict(re.findall(r"^  (\w+) = \{(.*)\},?$", bibtex, re.MULTILINE))
+        *others, last = [author.split(",")[0] for author in fields["author"].split(" and ")]
+        listed = f"{', '.join(others)} & {last}" if others else last
+        first = others[0] if others else last
+        names = frozenset(f"{authors} {fields['year']}" for authors in (listed, f"{first} et al."))
+        found.append(Paper(bibtex, fields["title"], names))
+    return tuple(found)
 
 
 def find_papers(text: str) -> list[Paper]:
@@ -106,18 +110,23 @@ def find_papers(text: str) -> list[Paper]:
     ]
 
 
-def _parse_paper(bibtex: str) -> Paper:
-    fields = dict(re.findall(r"^  (\w+) = \{(.*)\},?$", bibtex, re.MULTILINE))
-    authors = [author.split(",")[0] for author in fields["author"].split(" and ")]
-    *others, last = authors
-    listed = f"{', '.join(others)} & {last}" if others else last
-    names = frozenset(f"{by} {fields['year']}" for by in (listed, f"{authors[0]} et al."))
-    return Paper(bibtex, fields["title"], names)
-
-
 def entry_text(name: str, width: int) -> str:
     """Return the entries of a name, in sections of lines of at most `width`, but for code."""
-    entries = [_entry(kind, name, width) for kind in KINDS if name in _names(kind)]
+    entries = []
+    for kind in KINDS:
+        if name not in _names(kind):
+            continue
+        if kind == "experiments":
+            title, sections = _experiment_entry(EXPERIMENTS[name], width - 2)
+        elif kind == "scenarios":
+            title, sections = _scenario_entry(name, width - 2)
+        else:
+            title, sections = _maker_entry(kind, name, width - 2)
+        lines = [fill_prose(f"{name} ({_singular(kind)}). {title}", width)]
+        for heading, text in sections.items():
+            if text:
+                lines += ["", heading, textwrap.indent(text, "  ")]
+        entries.append("\n".join(lines))
     if not entries:
         close = suggest_name(name, entry_names())
         raise ArgumentError("NAME", "be one that 'driftwise list' has", name, f"{name!r}{close}")
@@ -134,26 +143,10 @@ def _names(kind: str) -> list[str]:
     return [*listed, *all_scenarios()] if kind == "scenarios" else listed  # made of the listed words
 
 
-def _entry(kind: str, name: str, width: int) -> str:
-    if kind == "experiments":
-        title, sections = EXPERIMENTS[name].summary, _experiment_sections(EXPERIMENTS[name], width - 2)
-    elif kind == "scenarios":
-        title, sections = _scenario_entry(name, width - 2)
-    else:
-        maker = _makers(kind)[name]
-        doc = Docstring.of(inspect.unwrap(maker).__doc__)
-        title, sections = doc.summary, _maker_sections(kind, name, maker, doc, width - 2)
-    lines = [fill_prose(f"{name} ({_singular(kind)}). {title}", width)]
-    for heading, text in sections.items():
-        if text:
-            lines += ["", heading, textwrap.indent(text, "  ")]
-    return "\n".join(lines)
-
-
-def _experiment_sections(experiment: Experiment, width: int) -> dict[str, str]:
+def _experiment_entry(experiment: Experiment, width: int) -> tuple[str, dict[str, str]]:
     environments = (experiment.environments or {"": experiment.environment or {}}).values()
     names = (env.name if isinstance(env, Environment) else str(env.get("type")) for env in environments)
-    return {
+    return experiment.summary, {
         "Sizes": f"{experiment.episodes:,} episodes, {experiment.runs:,} runs",
         "Environments": fill_prose(", ".join(dict.fromkeys(names)), width),
         "Agents": fill_prose(", ".join(experiment.agents), width),
@@ -191,27 +184,22 @@ def _scenario_entry(name: str, width: int) -> tuple[str, dict[str, str]]:
     }
 
 
-def _maker_sections(kind: str, name: str, maker: Any, doc: Docstring, width: int) -> dict[str, str]:
-    calls, facts, paper = [format_call(name, maker)], "", ""
+def _maker_entry(kind: str, name: str, width: int) -> tuple[str, dict[str, str]]:
+    maker = _makers(kind)[name]
+    doc, calls, facts, paper = Docstring.of(inspect.unwrap(maker).__doc__), [format_call(name, maker)], "", ""
     if isinstance(maker, Algorithm):
         calls.append(format_call(f"{name}.tuned", maker.tuned))
         rows = [(fact, getattr(maker, fact)) for fact in _FACTS]
         table = Table.of("row", words("column", "of the table of algorithms"), rows)
         facts, paper = terminal_text(table, width).split("\n", 2)[2], maker.paper
-    parameters = inspect.signature(maker).parameters.values()
-    meanings = {"spec": SPEC} | doc.arguments
-    rows = [
-        (
-            parameter.name,
-            "needed" if parameter.default is parameter.empty else repr(parameter.default),
-            " ".join(readable(meanings.get(parameter.name, "")).split()),
-        )
-        for parameter in parameters
-    ]
+    rows, meanings = [], {"spec": SPEC} | doc.arguments
+    for parameter in inspect.signature(maker).parameters.values():
+        default = "needed" if parameter.default is parameter.empty else repr(parameter.default)
+        rows.append((parameter.name, default, " ".join(readable(meanings.get(parameter.name, "")).split())))
     table = Table.of("parameters", words("parameter", "default", "meaning"), rows)
     bibtex = [cited.bibtex for cited in find_papers(f"{doc.reference} {paper}")]
     reference = [fill_prose(doc.reference or paper, width), *bibtex]
-    return {
+    return doc.summary, {
         "Signature": "\n".join(fill_prose(call, width, subsequent_indent="    ") for call in calls),
         "Definition": doc.format_body(width),
         "When to use": fill_prose(doc.use, width),

@@ -77,9 +77,8 @@ def _algorithm_example(algorithm: Algorithm) -> tuple[list[str], dict[str, Any]]
         *_imports(call),
         "",
         f"environment = dw.environments.{environment}({size})",
-        call,
-        f"result = dw.simulate(agent, environment, num_episodes={_EPISODES}, num_runs=8)",
     ]
+    lines += [call, f"result = dw.simulate(agent, environment, num_episodes={_EPISODES}, num_runs=8)"]
     agent = {"algorithm": algorithm.name, **({"tuned": True} if is_tuned else {}), **given}
     return lines, {"environment": {"type": environment, **drift}, "agents": {algorithm.name: agent}}
 

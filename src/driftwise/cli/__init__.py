@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     gc.set_threshold(OBJECTS)
     try:
-        from driftwise.cli.commands import run_command_line
+        from driftwise.cli.app import run_command_line
 
         return run_command_line(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:

@@ -1,17 +1,21 @@
-"""The parser that commands are added to, its errors, and the options that several commands have."""
+"""The parser that commands are added to, the options that several have, and how a command is run."""
 
 import contextlib
+import functools
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import typer
 
 from driftwise import __version__
 from driftwise.base.plugins import load_plugins
-from driftwise.base.validation import ArgumentError, require_count, require_number
+from driftwise.base.validation import ArgumentError, require_choice, require_count, require_number
+from driftwise.cli.stopping import Stopped
+
+COMPLETION = "_DRIFTWISE_COMPLETE"  # the variable by which shells ask
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -57,27 +61,21 @@ def print_warnings() -> Iterator[None]:
 
 def int_option(name: str, text: str, *, default: int | None = None, bits: int = 32, **bounds: Any) -> Any:
     """Return an option of one integer, within the bounds of `require_count`."""
-
-    def parse(word: str) -> int:
-        value: Any = word
-        with contextlib.suppress(ValueError):
-            value = int(word)
-        return check(require_count, name, value, bits=bits, **bounds)
-
+    parse = functools.partial(_parse, int, require_count, name, bits=bits, **bounds)
     return typer.Option(default, name, metavar="N", parser=parse, help=text)
 
 
 def float_option(name: str, text: str, *, metavar: str = "X", **bounds: Any) -> Any:
     """Return an option of one number within the bounds of `require_number`."""
-
-    def parse(word: str) -> float:
-        try:
-            value = float(word)
-        except ValueError:
-            raise InputError(f"{name} must be a number, got {word!r}") from None
-        return check(require_number, name, value, **bounds)
-
+    parse = functools.partial(_parse, float, require_number, name, **bounds)
     return typer.Option(None, name, metavar=metavar, parser=parse, help=text)
+
+
+def _parse(kind: type, require: Callable[..., Any], name: str, word: str, **bounds: Any) -> Any:
+    value: Any = word
+    with contextlib.suppress(ValueError):
+        value = kind(word)
+    return check(require, name, value, **bounds)
 
 
 def option(metavar: str, text: str, *names: str, default: str | None = None) -> Any:
@@ -155,3 +153,74 @@ def _driftwise(
     """
     with print_warnings():  # of installed plugins that cannot be imported
         check(load_plugins, imports or (), [os.getcwd()], name="--import")
+
+
+def make_parser() -> Any:
+    """Return the parser with all commands, which their modules add, in the order of `--help`."""
+    from driftwise.cli import run, report, tune, audit, bench, replay, listing  # noqa: F401, I001
+
+    return typer.main.get_command(app)
+
+
+def run_command_line(arguments: Sequence[str]) -> int:
+    """Run one command; the exit code. A mistake in the arguments is one line and the code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        parser = make_parser()
+        if COMPLETION in os.environ:  # a shell asks what may come next; the answer ends the process
+            parser.main([], prog_name="driftwise")
+        imports, others = split_imports(list(arguments) or ["--help"])
+        command = next((word for word in others if not word.startswith("-")), None)
+        if command is not None:
+            check(require_choice, "command", command, list(parser.commands))
+        with parser.make_context("driftwise", [*imports, *others]) as context:
+            parser.invoke(context)
+        sys.stdout.flush()
+    except typer.Exit as finished:
+        return finished.exit_code
+    except BrokenPipeError:  # the reader has seen enough, as in `driftwise list | head -3`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except InputError as error:
+        line, code = f"error: {error}", 2
+    except Stopped as stopped:
+        line, code = str(stopped), stopped.code
+    except MemoryError as error:
+        line, code = f"error: not enough memory: {error}", 1
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # what tells the parser's errors from all others
+            raise
+        line, code = f"error: {_parser_message(error)}", 2
+    else:
+        return 0
+    print(f"driftwise: {' '.join(line.split())}", file=sys.stderr)
+    return code
+
+
+def split_imports(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """The options `--import MODULE`, which may stand anywhere before `--`, and all other arguments."""
+    imports, others, left = [], [], list(arguments)
+    while left and left[0] != "--":
+        first = left.pop(0)
+        if first == "--import":
+            if not left:
+                raise InputError("--import must be followed by the name of a module, got nothing")
+            imports += [first, left.pop(0)]
+        else:
+            (imports if first.startswith("--import=") else others).append(first)
+    return imports, others + left
+
+
+def _parser_message(error: Any) -> str:
+    context = getattr(error, "ctx", None)
+    if context is not None and hasattr(error, "possibilities"):  # an option that does not exist
+        options = [name for parameter in context.command.get_params(context) for name in parameter.opts]
+        try:
+            require_choice("option", error.option_name, [name for name in options if name.startswith("--")])
+        except ValueError as better:
+            return str(better)
+    path = "driftwise" if context is None else context.command_path
+    message = error.format_message().rstrip(".")
+    return f"{message[:1].lower()}{message[1:]} (see '{path} --help')"

@@ -2,16 +2,14 @@
 
 import dataclasses
 import textwrap
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import typer
 
 from driftwise.base.validation import require_choice
 from driftwise.cli import app
 from driftwise.cli.app import InputError, check
-from driftwise.cli.output import output_width, print_table
+from driftwise.cli.output import os_errors, output_width, print_table
 
 _LEFT_OUT = ("exploration", "paper")  # columns that an overview leaves out
 _WIDE = 160  # columns, in which it has them
@@ -42,11 +40,8 @@ def _init(path: str = typer.Argument("experiment.toml", metavar="PATH", help="Fi
     """
     from driftwise.experiments.experiment import write_starter
 
-    try:
+    with os_errors(f"PATH must be a new file that can be written, got {path!r}"):
         write_starter(Path(path))
-    except OSError as error:
-        reason = "it is there already" if isinstance(error, FileExistsError) else error.strerror
-        raise InputError(f"PATH must be a new file that can be written, got {path!r}: {reason}") from None
     print(path)
 
 
@@ -102,16 +97,15 @@ def _list(
             raise InputError(f"--problem is for algorithms, got it with {kind}")
         kind = "algorithms"
 
-    def is_wanted(row: Sequence[Any]) -> bool:
-        texts = [cell.text for cell in row]
-        fits = problem is None or texts[1] in (problem, "any")
-        return fits and (having or "").lower() in " ".join(texts).lower()
-
     tables = []
     for name in [kind] if kind else KINDS:
-        table = KINDS[name]()
-        table = dataclasses.replace(table, rows=tuple(filter(is_wanted, table.rows)))
-        if table.rows:
+        table, rows = KINDS[name](), []
+        for row in table.rows:
+            text = " ".join(cell.text for cell in row).lower()
+            if (having or "").lower() in text and (problem is None or row[1].text in (problem, "any")):
+                rows.append(row)
+        if rows:
+            table = dataclasses.replace(table, rows=tuple(rows))
             narrow = name == "algorithms" and kind is None and not markdown and output_width() < _WIDE
             tables.append(table.without(*_LEFT_OUT) if narrow else table)
     if not tables:

@@ -32,12 +32,14 @@ def print_paragraph(text: str, end: str = "\n") -> None:
 
 
 @contextlib.contextmanager
-def read_errors(name: str) -> Iterator[None]:
-    """Report an `OSError` in the block as a file that cannot be read."""
+def os_errors(message: str) -> Iterator[None]:
+    """Report an `OSError` in the block as a mistake in the input, with its reason after this message."""
     try:
         yield
+    except BrokenPipeError:  # of a reader of the output that has left
+        raise
     except OSError as error:
-        raise InputError(f"{name} cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{message}: {error.strerror or error}") from None
 
 
 def output_width() -> int:
@@ -106,15 +108,10 @@ def write_page(folder: Path, name: str, text: str, page: str) -> None:
 @contextlib.contextmanager
 def as_out_errors(out: str) -> Iterator[None]:
     """Report an `OSError` in the block as a mistake in `--out`."""
-    try:
+    with os_errors(f"--out must be a folder that can be written, got {out!r}"):
         if not out:
             raise NotADirectoryError(None, "the name is empty")
         yield
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):  # of a reader of the output that has left
-            raise
-        reason = error.strerror or str(error)
-        raise InputError(f"--out must be a folder that can be written, got {out!r}: {reason}") from None
 
 
 def page_files(name: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from driftwise.cli import app
 from driftwise.cli.app import InputError, check, check_options, split_words
-from driftwise.cli.output import json_text, open_page, print_paragraph, print_table, progress_bar, read_errors
+from driftwise.cli.output import json_text, open_page, os_errors, print_paragraph, print_table, progress_bar
 from driftwise.cli.tune import LOG_KEYS, OPTIONS_FILE, open_log, read_options, warn_of_skipped
 
 _DEFAULT = "adaptive_lin_ucb"  # as a Bandit's: it needs no parameters
@@ -111,7 +111,7 @@ def _policies(texts: list[str], tables: dict[str, Any]) -> dict[str, Any]:
             raise InputError(f"policies.{name} must be a table of parameters, got {table!r}")
         policies[name] = table
         if "file" in table:
-            with read_errors(f"--policy: {table['file']}"):
+            with os_errors(f"--policy: {table['file']} cannot be read"):
                 policies[name] = check(load, table["file"])
             if not isinstance(policies[name], Bandit | NamedBandit) or len(table) > 1:
                 raise InputError(f"--policy {name} must have only the file of a Bandit, got {table!r}")

@@ -6,8 +6,8 @@ from typing import Any
 
 from driftwise.base.validation import require_choice
 from driftwise.cli import app
-from driftwise.cli.app import FOLDER_OR_CURVES, InputError, check, check_options
-from driftwise.cli.output import json_text, print_table
+from driftwise.cli.app import FOLDER_OR_CURVES, check, check_options
+from driftwise.cli.output import json_text, os_errors, print_table
 
 
 @app.command(
@@ -34,14 +34,10 @@ def _report(
     """
     from driftwise.analysis.report import write_report
 
-    try:
-        style = dict(width=width, font=font, title=title)
-        target = None if out is None else Path(out)
-        with app.print_warnings():  # of environments that cannot be made
-            print(check_options(write_report, Path(folder), format=format, out=target, **style))
-    except OSError as error:
-        where = "" if out is None else f" {out!r}"
-        raise InputError(f"--out{where} cannot be written: {error.strerror or error}") from None
+    options = dict(out=None if out is None else Path(out), width=width, font=font, title=title)
+    where = "--out" if out is None else f"--out {out!r}"
+    with os_errors(f"{where} cannot be written"), app.print_warnings():  # of environments that cannot be made
+        print(check_options(write_report, Path(folder), format=format, **options))
 
 
 @app.command(

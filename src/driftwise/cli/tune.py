@@ -9,7 +9,7 @@ from typing import Any
 from driftwise.base.validation import require_choice, require_instance, require_number
 from driftwise.cli import app
 from driftwise.cli.app import InputError, check, split_words
-from driftwise.cli.output import json_text, open_page, print_paragraph, print_table, progress_bar, read_errors
+from driftwise.cli.output import json_text, open_page, os_errors, print_paragraph, print_table, progress_bar
 
 OPTIONS_FILE = "TOML file of further options, and of any given here."
 LOG_KEYS: dict[str, type] = dict.fromkeys(("action", "reward", "propensity", "time", "encoder"), str)
@@ -190,7 +190,7 @@ def read_options(file: str | None, kinds: Mapping[str, type]) -> dict[str, Any]:
     if file is None:
         return {}
     try:
-        with read_errors(f"--options: {file}"):
+        with os_errors(f"--options: {file} cannot be read"):
             options = tomllib.loads(Path(file).read_text(encoding="utf-8"))
     except ValueError as error:
         raise InputError(f"--options: {file} is not TOML: {error}") from None
@@ -210,7 +210,7 @@ def open_log(file: str, *, needed: tuple[str, ...], encoder: str | None = None, 
     from driftwise.online.replay.table_log import SUFFIXES
 
     check(require_choice, "the ending of the log's name", Path(file).suffix.lower(), (*SUFFIXES, SUFFIX))
-    with read_errors(file):
+    with os_errors(f"{file} cannot be read"):
         Path(file).stat()
     named = {name: value for name, value in {**columns, "encoder": encoder}.items() if value is not None}
     if file.lower().endswith(SUFFIX):
@@ -224,7 +224,7 @@ def open_log(file: str, *, needed: tuple[str, ...], encoder: str | None = None, 
     if encoder is not None:
         from driftwise.online.encoding import Encoder
 
-        with read_errors(f"encoder: {encoder}"):
+        with os_errors(f"encoder: {encoder} cannot be read"):
             named["encoder"] = check(Encoder.from_toml, encoder)
     return check(TableLog, file, **{"action": None, **named, "features": tuple(named.get("features", ()))})
 
