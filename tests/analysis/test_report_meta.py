@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 from driftwise import algorithms
 from driftwise.analysis.figures import AnyFigure
 from driftwise.analysis.page import Section
-from driftwise.analysis.plotly_figures import plotly_content
 from driftwise.analysis.report import write_report
 from driftwise.analysis.report.data import load_report_data
 from driftwise.analysis.report.final_table import final_table
@@ -54,15 +52,10 @@ def told(points: int = EPISODES) -> dict[str, dict[str, np.ndarray]]:
     }
 
 
-def figures(section: Section) -> dict[str, dict[str, Any]]:
-    """The content of the figures of a section, and what they say to those who do not see them."""
+def figures(section: Section) -> dict[str, Any]:
+    """The figures of a section by their names."""
     pairs = [block for block in section.blocks if isinstance(block, tuple)]
-    shown = [each for pair in pairs for each in pair if isinstance(each, AnyFigure)]
-    return {each.name: {**plotly_content(each), "text": each.text} for each in shown}
-
-
-def unpacked(values: dict[str, str]) -> np.ndarray:
-    return np.frombuffer(base64.b64decode(values["bdata"]), "<f4")
+    return {each.name: each for pair in pairs for each in pair if isinstance(each, AnyFigure)}
 
 
 def section(folder: Path, **options: Any) -> Any:
@@ -160,26 +153,26 @@ def test_events_are_counted_in_stretches_of_time_beside_the_changes(
     result = told(points)[NASTY]
     lengths = np.diff([*range(0, EPISODES, record_every), EPISODES])
     for name in ("restarts", "alarms"):
-        (curve,) = found[name]["data"]  # of the one agent that has such
-        x, y = unpacked(found[name]["x"]), unpacked(curve["y"])
+        (curve,) = found[name].curves  # of the one agent that has such
+        x, y = found[name].x, curve.y
         assert (x[0], x[-1]) == (0.5, EPISODES + 0.5)
         assert (np.diff(x) > 0).all()
         assert y[-1] == y[-2]  # the end of the last step
         assert y[:-1].sum() == pytest.approx((result[name].mean(axis=0) * lengths).sum())
         assert not y[:-1][x[1:] <= 30].any()
-        assert [shape["x0"] for shape in found[name]["layout"]["shapes"]] == [30.5]
+        assert found[name].marks == [30.5]
 
 
 def test_arms_are_drawn_by_what_tells_them_apart(tmp_path: Path) -> None:
     found = figures(section(tmp_path, told=told()))
     names = [f"rate = {rate:g}" for rate in RATES]
-    curves, bars = found["probability-0"]["data"], found["total-probability-0"]["data"]
-    assert [curve["name"] for curve in curves] == [bar["y"][0] for bar in bars] == names
-    assert [unpacked(curve["y"])[0] for curve in curves] == pytest.approx([0.5, 0.2, 0.3])
-    assert [bar["x"][0] for bar in bars] == [0.25, 0.0, 0.75]
-    assert [curve["meta"] for curve in curves] == [bar["meta"] for bar in bars]
-    assert {curve["meta"]["agent"] for curve in curves} == {"third"}  # hidden with it
-    assert found["total-probability-0"]["text"].endswith("rate = 0.9 25 %, rate = 0.99 0 %, rate = 1 75 %")
+    curves, bars = found["probability-0"].curves, found["total-probability-0"]
+    assert [curve.name for curve in curves] == bars.labels == names
+    assert [curve.y[0] for curve in curves] == pytest.approx([0.5, 0.2, 0.3])
+    assert bars.shares == [0.25, 0.0, 0.75]
+    assert [curve.number for curve in curves] == [0, 1, 2]  # in the colours of the bars
+    assert {bars.agent, *(curve.agent for curve in curves)} == {"third"}  # hidden with it
+    assert bars.text.endswith("rate = 0.9 25 %, rate = 0.99 0 %, rate = 1 75 %")
 
 
 def mixed() -> dict[str, dict[str, np.ndarray]]:
@@ -192,21 +185,19 @@ def mixed() -> dict[str, dict[str, np.ndarray]]:
 def test_weights_of_memories_are_drawn_by_their_lengths_and_sum_to_one(tmp_path: Path) -> None:
     found = figures(section(tmp_path, told=mixed()))
     assert {*found} == {"memory", "noise", "weight-0", "total-weight-0"}
-    curves, bars = found["weight-0"]["data"], found["total-weight-0"]["data"]
-    names = ["memory 10", "memory 100", "all"]
-    assert [curve["name"] for curve in curves] == [bar["y"][0] for bar in bars] == names
-    assert {curve["stackgroup"] for curve in curves} == {"weight-0"}
-    assert sum(unpacked(curve["y"]) for curve in curves) == pytest.approx(1)
-    assert [bar["x"][0] for bar in bars] == pytest.approx([0.1, 0.2, 0.7])
+    curves, bars = found["weight-0"].curves, found["total-weight-0"]
+    assert [curve.name for curve in curves] == bars.labels == ["memory 10", "memory 100", "all"]
+    assert {curve.kind for curve in curves} == {"stacked"}
+    assert sum(curve.y for curve in curves) == pytest.approx(1)
+    assert bars.shares == pytest.approx([0.1, 0.2, 0.7])
 
 
 def test_memory_is_on_a_logarithmic_axis_and_noise_from_zero(tmp_path: Path) -> None:
     found = figures(section(tmp_path, told=mixed()))
-    (memory,), (noise,) = (found[name]["data"] for name in ("memory", "noise"))
-    assert memory["meta"]["agent"] == noise["meta"]["agent"] == NASTY
-    assert unpacked(memory["y"])[[0, -1]] == pytest.approx([1000, 10])
-    assert found["memory"]["layout"]["yaxis"]["type"] == "log"
-    assert found["noise"]["layout"]["yaxis"]["rangemode"] == "tozero"
+    (memory,), (noise,) = (found[name].curves for name in ("memory", "noise"))
+    assert memory.agent == noise.agent == NASTY
+    assert memory.y[[0, -1]] == pytest.approx([1000, 10])
+    assert (found["memory"].y_axis.log, found["noise"].y_axis.from_zero) == (True, True)
 
 
 def test_memories_that_are_no_rates_are_named_as_arms_are() -> None:
@@ -253,8 +244,8 @@ def test_arms_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     ones = np.ones((RUNS, EPISODES))
     many = {f"{name}.{arm}": arm / 66 * ones for name in ("probability", "played") for arm in range(12)}
     found = figures(section(tmp_path, told={"third": many}))
-    assert [curve["name"] for curve in found["probability-0"]["data"]] == [f"arm {arm}" for arm in range(12)]
-    assert [bar["x"][0] * 66 for bar in found["total-probability-0"]["data"]] == pytest.approx(range(12))
+    assert [curve.name for curve in found["probability-0"].curves] == [f"arm {arm}" for arm in range(12)]
+    assert np.multiply(found["total-probability-0"].shares, 66) == pytest.approx(range(12))
 
 
 LOOK = """

@@ -1,13 +1,13 @@
 """The description of a figure: curves over axes, bars, or a heat map. It needs no plotting library.
 
-`matplotlib_figures` draws it for papers and static pages, `plotly_figures` for interactive pages.
+`templates/figures.js` draws it on pages, `matplotlib_figures` in files and on pages without scripts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,7 +21,8 @@ MANY_ROWS = 12  # of a heat map, beyond which a figure is higher than others
 CurveKind = Literal["line", "marked", "dots", "steps", "stacked", "reference", "background"]
 
 
-class Axis(NamedTuple):
+@dataclass(frozen=True)
+class Axis:
     """A direction of a figure."""
 
     label: str = ""
@@ -48,7 +49,8 @@ class Curve:
     hover: Sequence[str] = ()  # what is said of each point; its value unless given
 
 
-class Shade(NamedTuple):
+@dataclass(frozen=True)
+class Shade:
     """A stretch of the x axis in the colour of a curve."""
 
     start: float
@@ -94,10 +96,7 @@ class Bars:
     text: str
     caption: str = ""
     agent: str = ""  # whose button hides them
-
-    @property
-    def rows(self) -> int:
-        return len(self.labels)
+    rows: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -224,8 +224,8 @@ def _draw_curves(axes: Axes, figure: Figure) -> None:
             axes.autoscale_view()
             axes.autoscale(False)
         _draw_curve(axes, curve, figure.x)
-    for start, stop, number in figure.shades:
-        axes.axvspan(start, stop, color=_colour(number), alpha=0.08, linewidth=0)
+    for shade in figure.shades:
+        axes.axvspan(shade.start, shade.stop, color=_colour(shade.number), alpha=0.08, linewidth=0)
     _draw_marks(axes, figure.marks)
     _set_axis(axes, "x", figure.x_axis)
     _set_axis(axes, "y", figure.y_axis)

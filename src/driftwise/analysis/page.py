@@ -5,22 +5,24 @@ Figures are drawn by plotly.js, whose five megabytes are many times the rest; a 
 
 from __future__ import annotations
 
+import base64
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
 from driftwise import __version__
-from driftwise.analysis.figures import MANY_ROWS, AnyFigure, Figure, curve_style
-from driftwise.analysis.plotly_figures import plotly_content
+from driftwise.analysis.figures import MANY_ROWS, AnyFigure, Axis, Bars, Curve, Figure, Shade, curve_style
+from driftwise.analysis.statistics.formatting import format_percent
 from driftwise.analysis.table import Table
 from driftwise.base.extras import require_extra
 
 with require_extra("a page", "cli"):
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
-
-_STROKES = ("", "7 4", "2 3", "8 3 2 3")  # in the legend, by the number of a curve's dashes
 
 
 @dataclass(frozen=True)
@@ -71,18 +73,26 @@ class Page:
     version: str = __version__  # of the driftwise that the page is about
     static: bool = False  # figures of curves are SVG, which needs no script
 
-    @property
-    def links(self) -> dict[str, str]:
-        """Headings by their places, if there are several."""
-        articles = [part for part in self.parts if isinstance(part, Article) and part.place]
-        links = {article.place: article.heading for article in articles}
-        return {"top": "Overview", **links} if links else {}
 
-
-def _line(number: int | None) -> tuple[int | str, str]:
-    """Return the colour and the dashes of an agent in the legend."""
-    colour, dash = ("faint", 0) if number is None else curve_style(number)
-    return colour, _STROKES[dash]
+def figure_data(value: Any) -> Any:
+    """Return a figure, or a part of it, as `figures.js` reads it: arrays in base64, curves with styles."""
+    if isinstance(value, np.ndarray):
+        return base64.b64encode(np.ascontiguousarray(value, dtype="<f4").tobytes()).decode()
+    if isinstance(value, AnyFigure | Axis | Curve | Shade):
+        data = {name: figure_data(own) for name, own in vars(value).items()}
+        if isinstance(value, Curve | Shade):
+            data["style"] = None if value.number is None else curve_style(value.number)
+        if isinstance(value, Figure):
+            data["extent"] = value.extent
+        if isinstance(value, Bars):
+            data["styles"] = [curve_style(place) for place in range(len(value.shares))]
+            data["texts"] = [format_percent(share) for share in value.shares]
+        return data
+    if isinstance(value, Mapping):
+        return [*value.items()]
+    if isinstance(value, list | tuple):
+        return [figure_data(own) for own in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def write_html(page: Page) -> str:
@@ -106,18 +116,14 @@ def write_html(page: Page) -> str:
             return macros.drawing(part, page_svg(part))
         if isinstance(part, AnyFigure):
             height = 90 + 20 * part.rows if part.rows > MANY_ROWS else None  # pixels; else that of page.css
-            return macros.figure(part, plotly_content(part), height)
+            return macros.figure(part, figure_data(part), height)
         return getattr(macros, _MACROS.get(type(part), type(part).__name__.lower()))(part)
 
-    def read_plotly() -> Markup:
-        with require_extra("a page", "cli"):
-            from plotly.offline import get_plotlyjs
-        return Markup(get_plotlyjs().replace("</script", "<\\/script"))
+    def read(package: str, name: str) -> Markup:
+        """Return a file of a package, which must not end a script."""
+        text = files(package).joinpath(name).read_text(encoding="utf-8")
+        return Markup(text.replace("</script", "<\\/script"))
 
-    environment.filters |= {"html": write_part, "line": _line}
-    folder = files("driftwise.analysis").joinpath("templates")
-    style, script = (
-        Markup(folder.joinpath(name).read_text(encoding="utf-8")) for name in ("page.css", "page.js")
-    )
-    template = environment.get_template("page.html")
-    return template.render(page=page, style=style, script=script, read_plotly=read_plotly)
+    environment.filters["html"] = write_part
+    environment.globals |= {"read": read, "curve_style": curve_style}
+    return environment.get_template("page.html").render(page=page)

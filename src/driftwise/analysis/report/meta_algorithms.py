@@ -203,7 +203,7 @@ def _share_figures(data: ReportData, kind: _Shares, label: str, number: int) -> 
     caption = f"{kind.total_caption} {label}"
     text = ", ".join(f"{name} {format_percent(share)}" for name, share in totals.items())
     shares = [*totals], [*totals.values()]
-    bars = Bars(f"total-{name}", *shares, kind.unit, f"{caption}: {text}", caption=caption, agent=label)
+    bars = Bars(f"total-{name}", *shares, kind.unit, f"{caption}: {text}", caption, label, len(curves))
     return over_time, bars
 
 

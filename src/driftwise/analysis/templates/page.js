@@ -27,34 +27,6 @@
     return { ...given, ...look, textfont: { color: own, size: 11 }, visible };
   }
 
-  function numbers({ bdata }) {
-    return new Float32Array(Uint8Array.from(atob(bdata), (each) => each.charCodeAt(0)).buffer);
-  }
-
-  // The area around a curve: along its upper side and back along the lower, piece by piece between gaps.
-  function band(curve, x) {
-    const [at, low, high] = [curve.x || x, curve.low, curve.high].map(numbers);
-    const area = { x: [], y: [] };
-    for (let start = 0, end; start < at.length; start = end + 1) {
-      for (end = start; end < at.length && !Number.isNaN(at[end] + low[end] + high[end]); ) end += 1;
-      const there = Array.from({ length: end - start }, (_, place) => start + place);
-      const back = [...there].reverse();
-      area.x.push(...[...there, ...back].map((place) => at[place]), null);
-      area.y.push(...there.map((place) => high[place]), ...back.map((place) => low[place]), null);
-    }
-    const look = { type: "scatter", mode: "lines", fill: "toself", line: { width: 0 }, hoverinfo: "skip" };
-    return { ...area, ...look, meta: { ...curve.meta, band: true } };
-  }
-
-  // Faint curves and bands come first, so that none lies over a line.
-  function content(place) {
-    const { data, layout, x } = JSON.parse(place.querySelector("script").textContent);
-    const bands = data.filter((curve) => curve.low).map((curve) => band(curve, x));
-    const lines = data.map(({ low, high, ...curve }) => (curve.x || !x ? curve : { ...curve, x }));
-    const faint = ({ meta }) => meta && meta.colour === "faint";
-    return { data: [...lines.filter(faint), ...bands, ...lines.filter((curve) => !faint(curve))], layout };
-  }
-
   function layout(given, data) {
     const heat = data.some(isHeatMap);
     const [ink, soft, line, paper] = ["--ink", "--soft", "--line", "--paper"].map(colour);
@@ -101,7 +73,7 @@
 
   function draw(place) {
     if (!drawn.has(place)) {
-      drawn.set(place, content(place));
+      drawn.set(place, figureContent(JSON.parse(place.querySelector("script").textContent)));
       place.textContent = "";
     }
     const { data, layout: given } = drawn.get(place);
