@@ -151,7 +151,7 @@ def test_any_exploration_decides_by_the_clock(exploration, num_draws):
         bandit.learn_from(np.eye(DIM), [3.0, -2.0, -2.0], time=time)
     known, forgotten = (bandit.decide(np.eye(DIM), time=START) for bandit in bandits)
     ignorant = Bandit("least_squares", dim=DIM, num_draws=num_draws, **parts)
-    ignorant._num_samples = 3  # the same draws
+    ignorant._num_rounds = 3  # the same draws
     np.testing.assert_allclose(forgotten.scores, ignorant.scores(np.eye(DIM)), rtol=0, atol=1e-9)
     assert np.abs(known.scores - forgotten.scores).max() > 0.1
 

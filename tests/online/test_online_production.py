@@ -65,7 +65,7 @@ def test_a_decision_waits_until_more_than_that_many_others_were_made(age):
 def test_beyond_32_bits_decisions_go_on():
     for name in ("d_lin_ts", "lin_ucb"):  # one draws for its plan, the other for ties
         bandit = make(name)
-        bandit._pending.num_decisions = 2**32 - 1
+        bandit._pending.num_decisions = bandit._num_rounds = 2**32 - 1
         decisions = [bandit.decide(np.ones((4, 3))) for _ in range(12)]
         assert decisions[-1].id.endswith(f"-{2**32 + 10}")
         assert len({decision.arm for decision in decisions}) > 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import threading
+import time as clock
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -18,11 +19,17 @@ from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.online import agent_files
 from driftwise.online.bandit_files import SavedBandit, bandit_content, restore_bandit
-from driftwise.online.bandit_inputs import BanditSettings, Samples, require_decision_arms, require_samples
-from driftwise.online.deciders import Choice, Offer, make_decider, uses_clock
+from driftwise.online.bandit_inputs import BanditSettings, Samples, require_samples
+from driftwise.online.deciders import Choice, make_decider, uses_clock
 from driftwise.online.decisions import Decision, Entry, Outcome, PendingDecisions, Waiting, as_id
 from driftwise.online.forking import register_for_fork
-from driftwise.online.limits import RewardRange, require_reward, run_silently, within_memory
+from driftwise.online.limits import (
+    RewardRange,
+    require_decision_arms,
+    require_reward,
+    run_silently,
+    within_memory,
+)
 from driftwise.online.renewal import renew_state, require_coordinates
 from driftwise.online.summary import Gauge, Summary, summary_fields
 
@@ -42,28 +49,21 @@ class Bandit(SavedBandit):
     ```
 
     Its draws are those of run 0 of a simulation with the same seed, so that both give the same numbers for
-    the same arms and rewards. Rewards may come late, in any order, or never. Agents count time in rewards;
-    `clock_lin_ucb` counts seconds, and a reward then has the time of its decision. Of the waiting decisions,
-    the oldest expires when they are more than `max_pending`, or when more than `expire_after` others were
-    made since, or one more than `expire_after_seconds` later; its reward is then refused.
+    the same arms and rewards. Rewards may come late, in any order, or never; by the clock, a reward has the
+    time of its decision. Of the waiting decisions, the oldest expires when they are more than `max_pending`,
+    or when more than `expire_after` others were made since, or one more than `expire_after_seconds` later.
+    A generated id is never used twice, whatever was lost in a crash. `metadata` is a dictionary of plain
+    values of the caller's, saved with the agent.
 
-    A generated id is never used twice, whatever was lost in a crash; `decide` also takes an id of the
-    caller. `metadata` is the caller's too: a dictionary of plain values, such as how far a log was read,
-    saved with the agent.
+    With probability `epsilon` any of the arms is taken instead; an algorithm with an `epsilon` of its own
+    receives it. Agents that draw what they decide by, such as Thompson sampling, draw `num_draws` times and
+    take an arm by its share of wins. A reward outside `reward_range` is refused, so that its decision waits
+    on, or clipped, as `outside` says. Where no range is known, `outside="clip"` clips outliers: rewards that
+    are farther from their prediction than ten standard deviations of such errors.
 
-    With probability `epsilon` any of the arms is taken instead, so that none has a probability below
-    `epsilon/num_arms`; an algorithm with an `epsilon` of its own receives it. Agents that draw what they
-    decide by, such as Thompson sampling, draw `num_draws` times and take an arm by its share of wins.
-
-    A reward outside `reward_range`, say in a wrong unit, is refused, so that its decision waits on, or
-    clipped, as `outside` says; both are counted in the summary. Algorithms for clicks and counts have a range
-    of their own. Where no range is known, `outside="clip"` clips outliers: rewards that are farther from
-    their prediction than ten standard deviations of such errors.
-
-    Any number of threads may use one bandit, and a process that forks: its child goes on from between two
-    calls. A mistake in the arguments is a `ValueError`, changing nothing. `decide` raises a
-    `FloatingPointError` where no finite number supports a decision, and is likely to do so again: load the
-    last saved file, or make a new agent with a larger `ridge` or a smaller radius.
+    Any number of threads may use one bandit, and a process that forks. A mistake in the arguments is a
+    `ValueError`, changing nothing. `decide` raises a `FloatingPointError` where no finite number supports a
+    decision: load the last saved file, or make a new agent with a larger `ridge` or a smaller radius.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Bandit(SavedBandit):
             self._decider = make_decider(self.agent, settings.seed, settings.num_draws)
         self._dim = self.agent.spec.dim
         self._range = RewardRange(settings.reward_range or self.agent.reward_range, settings.outside)
-        self._gauge, self._num_samples = Gauge(), 0
+        self._gauge, self._num_rounds = Gauge(), 0  # rounds: decisions and samples have draws of their own
         self._seen: agent_files.SeenFile | None = None  # the file as this bandit loaded or saved it last
         self._lock, self._writing = threading.RLock(), threading.Lock()
         register_for_fork(self)
@@ -125,7 +125,7 @@ class Bandit(SavedBandit):
             decisions, expired = self._pending.num_decisions, self._pending.num_expired
             pending = len(self._pending.waiting)
             counts = {"decisions": decisions, "pending": pending, "expired": expired}
-            counts |= {"rewards": decisions - expired - pending, "samples": self._num_samples}
+            counts |= {"rewards": decisions - expired - pending, "samples": self._num_rounds - decisions}
             learnt = summary_fields(self.agent, self._decider.state, self._gauge, missing=math.nan)
             return Summary(**counts, **learnt, outside=int(self._gauge.outside))
 
@@ -159,20 +159,21 @@ class Bandit(SavedBandit):
         with self._lock:
             if id is not None:
                 id = self._pending.require_new(id)
-            moment = to_timestamp("time", time)
-            offer = run_silently(self._offer, features, moment)
-            if names is not None and len(names) != (num_arms := len(offer.arms)):
-                raise ArgumentError("names", f"be one for each of {num_arms} arms", names, f"{len(names)}")
+            moment = clock.time() if time is None else to_timestamp("time", time)
+            arms, number = require_decision_arms(features, self._dim), self._num_rounds
+            offer = run_silently(self._decider.offer, arms, number, moment)
+            if names is not None and len(names) != len(arms):
+                raise ArgumentError("names", f"be one for each of {len(arms)} arms", names, f"{len(names)}")
             if self.settings.epsilon:
                 offer = offer.with_floor(self.settings.epsilon)
             if arm is not None:
-                most = len(offer.arms) - 1
-                arm = int(require_number("arm", arm, at_least=0, at_most=most, integer=True))
+                arm = int(require_number("arm", arm, at_least=0, at_most=len(arms) - 1, integer=True))
             elif (arm := offer.sure) is None:
-                arm = self._decider.draws.arm(offer.policy, self._round)
-            choice = offer.choice(arm)
+                arm = self._decider.draws.arm(offer.policy, number)
+            choice, chances = offer.choice(arm), offer.chances
             name = None if names is None else as_id(names[arm], "names")
-            id, chances = self._pending.add(choice, id, moment, name), offer.chances
+            id = self._pending.add(choice, id, moment, name)
+            self._num_rounds += 1
         _, index, bonus, _, _ = choice
         return Decision(arm, id, index, bonus, chances.item(arm), chances, offer.scores, moment)
 
@@ -188,11 +189,8 @@ class Bandit(SavedBandit):
             entry = self._pending.get(id)
             if not isinstance(entry, Entry):
                 if strict:
-                    expected, reason = (
-                        "be of a decision that waits for its reward",
-                        self._pending.reason(entry),
-                    )
-                    raise ArgumentError("id", expected, id, f"{id!r}: {reason}")
+                    expected = "be of a decision that waits for its reward"
+                    raise ArgumentError("id", expected, id, f"{id!r}: {self._pending.reason(entry)}")
                 return entry
             run_silently(self._absorb, entry.choice, self._range.clip(reward, self._gauge), entry.time, 1.0)
             self._pending.remove(id, Outcome.REPEATED)
@@ -213,14 +211,15 @@ class Bandit(SavedBandit):
             weights, moments = samples.weights.tolist(), samples.times.tolist()
             for row, reward, weight, moment in zip(samples.features, rewards, weights, moments, strict=True):
                 if weight:
-                    choice = self._decider.offer(row[None], self._round, moment).choice(0)
+                    choice = self._decider.offer(row[None], self._num_rounds, moment).choice(0)
                     self._absorb(choice, reward, moment, weight)
-                    self._num_samples += 1
+                    self._num_rounds += 1
 
     def scores(self, features: Any, *, time: Timestamp | None = None) -> np.ndarray:
         """Return indices `[num_arms]` of arms `[num_arms, dim]` in the next decision. Nothing is decided."""
         with self._lock:
-            return run_silently(self._offer, features, to_timestamp("time", time)).scores
+            arms, moment = require_decision_arms(features, self._dim), to_timestamp("time", time)
+            return run_silently(self._decider.offer, arms, self._num_rounds, moment).scores
 
     def top(self, features: Any, k: int, *, time: Timestamp | None = None) -> list[int]:
         """Return the `k` arms of the highest scores, the best first. Nothing is decided."""
@@ -249,21 +248,12 @@ class Bandit(SavedBandit):
                 self._pending.remove(id, Outcome.EXPIRED)
         return len(expiring)
 
-    def _offer(self, features: Any, moment: float) -> Offer:
-        """Return the offer of the next round."""
-        return self._decider.offer(require_decision_arms(features, self._dim), self._round, moment)
-
     def _absorb(self, choice: Choice, reward: float, moment: float, weight: float) -> None:
         """Learn the reward of a choice, clipped if it is an outlier."""
         predicted = choice.value - choice.bonus
         reward = self._range.clip_outlier(reward, predicted, self._gauge)
         self._decider.learn(choice, reward, moment, weight)
         self._gauge.observe(reward - predicted, choice.bonus)
-
-    @property
-    def _round(self) -> int:
-        """Number of the next round: decisions and samples have draws of their own."""
-        return self._pending.num_decisions + self._num_samples
 
     def _rewards(self, samples: Samples, *, timed: bool) -> list[float]:
         """Return the rewards of samples as they are learnt; raise an error if they cannot be."""

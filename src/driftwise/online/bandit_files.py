@@ -91,7 +91,7 @@ def bandit_content(bandit: Bandit, kind: str, more: Callable[[], Tensors] = dict
     with bandit._lock:
         state = to_tensors("state", bandit._decider.state)
         gauge, pending = bandit._gauge.to_array(), bandit._pending.freeze()
-        others = {"gauge": gauge, "samples": np.array(bandit._num_samples), **more()}
+        others = {"gauge": gauge, "samples": np.array(bandit._num_rounds - pending.counts[0]), **more()}
     try:
         tensors = {**state, **others, **pending_tensors(pending)}
     finally:
@@ -114,7 +114,7 @@ def restore_bandit(bandit: Bandit, file: agent_files.AgentFile) -> None:
         moments = state.base if isinstance(state, MixtureState) else state
         require_within("state: the clock", moments.memory, LATEST_TIMESTAMP)
     bandit._decider.state = state
-    bandit._num_samples = int(checked_tensor(tensors, "samples", np.array(0)))
+    bandit._num_rounds = int(checked_tensor(tensors, "samples", np.array(0))) + bandit._pending.num_decisions
     bandit._gauge, bandit._seen = Gauge.from_array(tensors["gauge"]), file.seen
 
 

@@ -1,4 +1,4 @@
-"""Checked inputs of a bandit: its settings, the arms of a decision, and samples."""
+"""Checked inputs of a bandit: its settings and samples."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ from driftwise.online.limits import (
 )
 
 _LARGEST_WEIGHT = 1e6
-_LARGEST_SQUARE = LARGEST_FEATURE**2
-_FLOAT = np.dtype(np.float64)
 
 
 @record
@@ -75,19 +73,6 @@ class Samples(NamedTuple):
     rewards: np.ndarray  # [n]
     weights: np.ndarray  # [n]
     times: np.ndarray  # [n] in seconds since 1970
-
-
-def require_decision_arms(features: Any, dim: int) -> np.ndarray:
-    """Return the features of the arms of a decision, checked."""
-    if type(features) is np.ndarray and features.dtype is _FLOAT and features.flags.c_contiguous:
-        flat, shape = features.ravel(), features.shape  # the usual case, checked fast:
-        small = flat.size and len(shape) == 2 and shape[1] == dim and flat.dot(flat) <= _LARGEST_SQUARE
-        if small and features.flags.aligned:
-            return features
-    arms = require_array("features", as_numbers(features), (None, dim))
-    if not len(arms):
-        raise ArgumentError("features", "have at least one arm", arms.shape, f"the shape {arms.shape}")
-    return np.ascontiguousarray(require_within("features", arms, LARGEST_FEATURE))
 
 
 def require_samples(features: Any, reward: Any, weight: Any, time: Any, dim: int) -> Samples:

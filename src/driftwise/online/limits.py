@@ -15,13 +15,15 @@ from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
 from driftwise.base.resources import format_bytes, free_memory, require_memory
 from driftwise.base.types import FeatureTable, Key
-from driftwise.base.validation import ArgumentError, as_array, require_number
+from driftwise.base.validation import ArgumentError, as_array, require_array, require_number
 
 if TYPE_CHECKING:
     from driftwise.online.summary import Gauge
 
 LARGEST_FEATURE = 1e6  # beyond it the usual ridge is lost in the rounding of squares
 LARGEST_REWARD = 1e100  # sums of products with features have to stay finite
+_LARGEST_SQUARE = LARGEST_FEATURE**2
+_FLOAT = np.dtype(np.float64)
 _SILENT = contextvars.Context()  # in which NumPy gives no warnings
 _SILENT.run(np.seterr, all="ignore")
 _Args = TypeVarTuple("_Args")
@@ -31,6 +33,19 @@ _T = TypeVar("_T")
 def run_silently(function: Callable[[*_Args], _T], *args: *_Args) -> _T:
     """Return the function's result as under `np.errstate(all="ignore")`, ten times as fast."""
     return _SILENT.copy().run(function, *args)
+
+
+def require_decision_arms(features: Any, dim: int) -> np.ndarray:
+    """Return the features of the arms of a decision, checked."""
+    if type(features) is np.ndarray and features.dtype is _FLOAT and features.flags.c_contiguous:
+        flat, shape = features.ravel(), features.shape  # the usual case, checked fast:
+        small = flat.size and len(shape) == 2 and shape[1] == dim and flat.dot(flat) <= _LARGEST_SQUARE
+        if small and features.flags.aligned:
+            return features
+    arms = require_array("features", as_numbers(features), (None, dim))
+    if not len(arms):
+        raise ArgumentError("features", "have at least one arm", arms.shape, f"the shape {arms.shape}")
+    return np.ascontiguousarray(require_within("features", arms, LARGEST_FEATURE))
 
 
 def require_reward(reward: Any) -> float:

@@ -115,7 +115,7 @@ def least_numbers(agent: Agent) -> int:
         case Master():
             return agent.num_orders * least_numbers(agent.base)
         case ModelPool():
-            return agent.capacity * max(least_numbers(agent.base), agent.ring_length)
+            return agent.capacity * max(least_numbers(agent.base), agent.longest_window)
         case Restarting(detector=Glr() as detector):
             return max(detector.window, least_numbers(agent.base))
         case Wrapper():

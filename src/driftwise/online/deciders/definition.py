@@ -1,4 +1,4 @@
-"""The protocol of deciders and its definition: an agent and its state, led through single events."""
+"""The protocol of deciders and its definition, which leads an agent through single events by its plans."""
 
 from __future__ import annotations
 
@@ -93,25 +93,18 @@ class Decider(Protocol):
     state: Any
 
     def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
-        """Return the indices and probabilities of the arms `[num_arms, d]` in a round of that number.
-
-        Agents that forget by the clock use the time, in seconds; others count rounds.
-        """
+        """Return the indices and probabilities of the arms `[num_arms, d]` in a round; time is in seconds."""
         ...
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
-        """Learn the reward of a choice that was made at that time.
-
-        The reward is the mean of `weight` rewards; weights other than 1 are for agents with `takes_counts`.
-        """
+        """Learn a choice's mean of `weight` rewards, 1 except for agents with `takes_counts`."""
         ...
 
 
 class PlannedDecider:
     """The definition, for any agent: `plan`, `act`, `update`.
 
-    With `num_draws` the agent plans that many times, each with draws of its own, and the arm is drawn from
-    the mean of their policies: given the draws, that is its exact probability.
+    With `num_draws` the agent plans that many times, and the arm is drawn from the mean of their policies.
     """
 
     def __init__(self, agent: Agent, draws: RoundDraws, num_draws: int = 1) -> None:
