@@ -14,7 +14,7 @@ from driftwise.analysis.bounds import bound_rates_table, bounds_table, tunings_t
 from driftwise.base import Spec
 from driftwise.experiments import EXPERIMENTS, prepare
 from driftwise.theory.bounds import BOUNDS, Setting, first_useful
-from driftwise.theory.bounds.advice import advise, largest_variation
+from driftwise.theory.bounds.advice import advise
 
 MDP = ["tune", "--dim", "10", "--horizon", "10", "--episodes", "20000"]
 BANDIT = ["tune", "--dim", "2", "--episodes", "6000", "--variation", "5.4"]
@@ -203,12 +203,10 @@ def test_what_is_recommended_holds_for_all_arms_and_features():
 
 
 def test_more_variation_than_is_possible_is_refused():
-    setting = Setting(4, 101, 0.0, horizon=3)
-    assert largest_variation(setting, "linear MDP") == 4 * 2 * 3 * 100
-    assert largest_variation(setting, "linear bandit") == 200
-    message = "variation must be a number in [0, 200], the most that is possible in 101 episodes, got 201.0"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        advise(Setting(4, 101, 201.0), "linear bandit")
+    for problem, horizon, most in (("linear bandit", 1, 200), ("linear MDP", 3, 4 * 2 * 3 * 100)):
+        possible = f"be a number in [0, {most}], the most that is possible in 101 episodes, got {most + 1.0}"
+        with pytest.raises(ValueError, match=f"^{re.escape(f'variation must {possible}')}$"):
+            advise(Setting(4, 101, most + 1.0, horizon=horizon), problem)
     with pytest.raises(ValueError, match=r"^variation must be 0 in a single episode, got 0.5$"):
         advise(Setting(4, 1, 0.5), "linear bandit")
     assert "Nothing varies" in advise(Setting(4, 1, 0.0), "linear bandit").sentences[0]

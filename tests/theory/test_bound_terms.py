@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from driftwise.theory.bounds import Setting, whole_episodes
+from driftwise.theory.bounds import Setting
 from driftwise.theory.bounds import terms as bound_terms
+from driftwise.theory.bounds.bound import whole_episodes
 
 
 def test_no_split_at_a_window_is_better_and_holds_where_nothing_is_forgotten_too():

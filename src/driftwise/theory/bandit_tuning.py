@@ -11,9 +11,8 @@ Each tuning is a memory: a window, a restart period, or what exponential weights
 | the same, $\lambda=d$ | $(dK/\Delta)^{1/2}$ | $d^{3/4}\Delta^{1/4}K^{3/4}$ |
 | `"orthogonal"` | $(dK/\Delta)^{2/3}$ | $d^{2/3}\Delta^{1/3}K^{2/3}$ for orthogonal arms |
 
-$\lambda = d$ is Wang, Zhao & Zhou's (2023) for WeightUCB, with a published memory of $\sqrt{dK/\Delta}$, at
-most $K$; for the others it is our derivation. The other published tunings rest on a step that fails for
-general arms (Touati & Vincent 2020, Section 4); for orthogonal arms it holds.
+$\lambda = d$ is Wang, Zhao & Zhou's (2023) for WeightUCB; for the others it is our derivation. The other
+published tunings rest on a step that holds for orthogonal arms only (Touati & Vincent 2020, Section 4).
 """
 
 from __future__ import annotations
@@ -39,11 +38,11 @@ class BanditRun(TypedDict, total=False):
 
 
 def bandit_ridge(*, dim: int, ridge: RidgeRule | float) -> float:
-    """`λ = 1`, or `λ = d`, which takes a `√d` out of the bias; or any other number."""
+    """Return `λ = 1`, or `λ = d`, which takes a `√d` out of the bias; or any other number."""
     dim = require_count("dim", dim)
     if not isinstance(ridge, str):
         return require_number("ridge", ridge, above=0)
-    return {"one": 1.0, "dim": float(dim)}[require_choice("ridge", ridge, ("one", "dim"))]
+    return float(dim) if require_choice("ridge", ridge, ("one", "dim")) == "dim" else 1.0
 
 
 @check_keywords
@@ -55,10 +54,7 @@ def bandit_memory(
     tuning: Tuning = "corrected",
     ridge: RidgeRule | float = "one",
 ) -> float:
-    """Rounds to remember, at least 1: the window, the period, `1/log(1/η)` (published: `1/(1−η)`).
-
-    Without variation it is infinite.
-    """
+    """Rounds to remember, at least 1: the window, the period, `1/log(1/η)` (published: `1/(1−η)`)."""
     ridge = bandit_ridge(dim=dim, ridge=ridge)
     calm = num_episodes / variation if variation else math.inf
     memory = math.sqrt(math.sqrt(dim * ridge) * calm) if tuning == "corrected" else (dim * calm) ** (2 / 3)
@@ -107,12 +103,9 @@ def weight_ucb_rate(*, dim: Count, num_episodes: Count, variation: NonNegative) 
 def inverse_gap_scale(
     *, dim: Count, num_arms: Count, num_rounds: float, delta: PositiveShare = 0.05
 ) -> float:
-    r"""$\gamma = \sqrt{NT/(d\log(T/d) + \log(2/\delta))}$ of SquareCB (Foster & Rakhlin 2020, Theorem 1).
-
-    The logarithm is at least 1: the regression loses something in runs that are shorter than $d$ too.
-    """
+    r"""$\gamma = \sqrt{NT/(d\log(T/d) + \log(2/\delta))}$ of SquareCB (Foster & Rakhlin 2020, Theorem 1)."""
     rounds = require_number("num_rounds", num_rounds, at_least=1)
-    regret = dim * max(math.log(rounds / dim), 1.0)
+    regret = dim * max(math.log(rounds / dim), 1.0)  # also in runs that are shorter than d
     return math.sqrt(num_arms * rounds / (regret + math.log(2 / delta)))
 
 

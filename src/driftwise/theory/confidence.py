@@ -1,15 +1,12 @@
 r"""The radius of a confidence ellipsoid around the parameter of a linear bandit, as functions of numbers.
 
-It is $\sqrt\lambda S + \sigma\sqrt{2\log(1/\delta') + \ell}$ for $\sigma$-sub-Gaussian noise,
-$\|\theta\| \le S$ and $\|x\| \le 1$. The information $\ell$ is $\log(\det\Lambda/\lambda^d)$, or its bound
-`counted_information`.
+It is $\sqrt\lambda S + \sigma\sqrt{2\log(1/\delta') + \ell}$ for $\sigma$-sub-Gaussian noise, $\|\theta\| \le
+S$, $\|x\| \le 1$ and the information $\ell = \log(\det\Lambda/\lambda^d)$ or `counted_information`.
 
-The inequality without weights holds for all rounds of an epoch at once (Abbasi-Yadkori, Pál & Szepesvári
-2011, Theorem 2): with restarts $\delta$ is spread over the epochs. The one for weighted sums that D-LinUCB
-rests on (Russac, Vernade & Cappé 2019, Theorem 1) is stated for all rounds at once, but it holds at each
-fixed round only (Y.-S. Wu, 2026): with weights or windows $\delta$ is spread over the rounds.
-
-`xp` is the array library to compute in.
+Without weights it holds for all rounds of an epoch at once (Abbasi-Yadkori, Pál & Szepesvári 2011, Theorem
+2): with restarts $\delta$ is spread over the epochs. For weighted sums (Russac, Vernade & Cappé 2019, Theorem
+1) it holds at each fixed round only (Y.-S. Wu, 2026): with weights or windows $\delta$ is spread over the
+rounds. `xp` is the array library to compute in.
 """
 
 from __future__ import annotations
@@ -30,9 +27,8 @@ SEARCH_STEP = 1.05  # ratio between the numbers that a search tries
 def log_failure(delta: Any, shares: Any, current: Any, xp: Any = _FloatNamespace) -> Any:
     r"""$\log(1/\delta')$, such that the failures of all shares together stay below $\delta$.
 
-    With a known number of shares, of rounds or of epochs, $\delta' = \delta/N$. Where it is not known,
-    `shares=0`, the share $t = 1, 2, \dots$ is $\delta' = \delta/(2t(1+\ln t)^2)$; all of them sum to at most
-    $\delta$. `current` is $t$.
+    $\delta' = \delta/N$ for a known number of `shares`, of rounds or of epochs. For `shares=0` the share
+    $t$ = `current` = $1, 2, \dots$ is $\delta' = \delta/(2t(1+\ln t)^2)$.
     """
     num = xp.where(shares > 0, shares, 2 * current * (1 + xp.log(current)) ** 2)
     return xp.log(num) - xp.log(delta)
@@ -71,9 +67,9 @@ def bandit_radius(
 ) -> float:
     r"""$\beta = \sqrt\lambda S + \sigma\sqrt{2\log(N/\delta) + d\log(1 + n/(\lambda d))}$, as one number.
 
-    `samples` $n$ is the window, the period, or $(1-\eta^{2K})/(1-\eta^2)$ of exponential weights; `shares`
-    $N$ is into how many $\delta$ is spread: rounds for windows and weights, epochs for restarts.
-    `driftwise.parts.radii.ConfidenceRadius` is the same as a part, which follows the run.
+    `samples` $n$ is the window, the period, or $(1-\eta^{2K})/(1-\eta^2)$ of exponential weights, `shares`
+    $N$ the rounds for windows and weights, the epochs for restarts. `driftwise.parts.radii.ConfidenceRadius`
+    follows the run.
     """
     ridge = bandit_ridge(dim=dim, ridge=ridge)
     shares = require_number("shares", shares, at_least=1)
@@ -84,8 +80,7 @@ def bandit_radius(
 def means_threshold(num_samples: Any, num_splits: Any, failure: Any, xp: Any = _FloatNamespace) -> Any:
     r"""$\log(\pi^2mn^2/(3\delta))$ for $n$ samples and $m$ splits, with `failure` $\log(1/\delta)$.
 
-    The likelihood ratio of a mean that did not change stays below, for all $n$ with probability $1-\delta$,
-    by a union bound.
+    With probability $1-\delta$ the likelihood ratio of an unchanged mean stays below for all $n$.
     """
     return math.log(math.pi**2 / 3) + xp.log(num_splits) + 2 * xp.log(num_samples) + failure
 
@@ -107,19 +102,10 @@ def samples_until_found(
     The least $m$ for which, after $\nu$ samples of before, with $n = \nu + m$,
     $$\Delta\sqrt{\frac{\nu m}{2\sigma^2n}} \ge \sqrt{\log\frac{\pi^2(n-1)n^2}{3\delta_k}} +
       \sqrt{\log\frac2{\delta_D}}, \qquad \delta_k = \frac{6\delta}{\pi^2k^2N},$$
-    or None: a change that comes too soon is never found. A test that keeps `window` samples has at most
-    $w - 1$ splits instead of $n - 1$, and must find a change while they contain it. If a share $\alpha$ of
-    all rounds are forced plays of $d$ arms, an arm has a sample every $d/\alpha$ rounds in the mean.
-
-    Args:
-      shift: $\Delta > 0$ of the mean.
-      before: $\nu$.
-      noise_scale: $\sigma > 0$.
-      delta: $\delta$, the probability of any false alarm.
-      miss: $\delta_D$, the probability that it takes longer.
-      num_streams: $N$, means that are tested.
-      epoch: $k$, one more than the alarms so far.
-      window: $w$, the samples that the test keeps; by default all.
+    or None: a change that comes too soon is never found. `before` is $\nu$, `shift` $\Delta$, `miss`
+    $\delta_D$, `num_streams` the number $N$ of tested means, and `epoch` $k$ one more than the alarms so far.
+    A test that keeps `window` samples has at most $w - 1$ splits, and must find a change while they contain
+    it.
     """
     shift = require_number("shift", shift, above=0)
     failure = math.log(math.pi**2 * epoch**2 * num_streams / (6 * delta))

@@ -31,18 +31,14 @@ class Witness(NamedTuple):
 
 
 def same_characteristic_polynomial() -> Witness:
-    r"""$B$ with columns $(1,0),(-10,1)$ has the characteristic polynomial of $I$, and $y^\top By=-8$.
-
-    So a matrix need not be positive semi-definite where another with its characteristic polynomial is.
-    """
+    r"""$B$ with columns $(1,0),(-10,1)$ has the characteristic polynomial of $I$, and $y^\top By=-8$."""
     return Witness(np.array([[1.0, -10.0], [0.0, 1.0]]), np.array([1.0, 1.0]))
 
 
 def part_of_a_gram(*, unit_ball: bool = True, ridge: float = 1.0) -> Witness:
     r"""$M=V^{-1}A_1A_1^\top$ with $A_1=(1,0)$, $A_2=(1,1)$ and $y=(1,5)$: $y^\top My=-0.6$ for $\lambda=1$.
 
-    As printed $\|A_2\|=\sqrt2$, outside the unit ball that the model assumes; with `unit_ball` it is scaled
-    to length one, and the value is $-2/7$.
+    With `unit_ball` $A_2$ is scaled to length one, as the model assumes, and the value is $-2/7$.
     """
     second = np.array([1.0, 1.0]) / (math.sqrt(2) if unit_ball else 1.0)
     matrix = gram_share(np.stack([[1.0, 0.0], second]), [True, False], ridge=ridge)
@@ -57,26 +53,13 @@ def gram_share(actions: np.ndarray, among: object, *, ridge: Positive) -> np.nda
     return np.linalg.solve(actions.T @ actions + ridge * np.eye(actions.shape[1]), chosen.T @ chosen)
 
 
-def lowest_form(matrix: np.ndarray) -> float:
-    r"""$\min_{\|y\|=1}y^\top My$: the least eigenvalue of the symmetric part."""
-    return float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0])
-
-
 class Crossings(NamedTuple):
     """Weighted sums of noise against their radius, over many runs."""
 
     ratios: np.ndarray  # [runs, rounds] ‖Σ_τ ω φ_τ ε_τ‖ in the norm of Λ̃⁻¹, over the radius
     radius: np.ndarray  # [rounds]
-
-    @property
-    def share_at(self) -> np.ndarray:
-        """Runs above the radius in each round, `[rounds]`: what a bound for a fixed round is about."""
-        return (self.ratios > 1).mean(axis=0)
-
-    @property
-    def share_by(self) -> np.ndarray:
-        """Runs that were above it in some round so far, `[rounds]`: what a bound for all rounds is about."""
-        return np.maximum.accumulate(self.ratios > 1, axis=1).mean(axis=0)
+    share_at: np.ndarray  # [rounds] runs above it in each round: what a bound for a fixed round is about
+    share_by: np.ndarray  # [rounds] runs above it in some round so far: what a bound for all rounds is about
 
 
 @check_keywords
@@ -102,12 +85,12 @@ def crossings(
     total, squares = np.zeros(num_runs), 0.0
     ratios, radius = np.empty((num_runs, num_rounds)), np.empty(num_rounds)
     for t in range(num_rounds):
-        total = rate * total + noise[:, t]
-        squares = rate**2 * squares + 1
+        total, squares = rate * total + noise[:, t], rate**2 * squares + 1
         information = math.log1p(squares / ridge)
         radius[t] = math.sqrt(2 * log_failure(delta, shares, t + 1) + information)
         ratios[:, t] = np.abs(total) / (math.sqrt(squares + ridge) * radius[t])
-    return Crossings(ratios, radius)
+    above = ratios > 1
+    return Crossings(ratios, radius, above.mean(axis=0), np.maximum.accumulate(above, axis=1).mean(axis=0))
 
 
 class SignedMeasures(NamedTuple):
@@ -115,37 +98,13 @@ class SignedMeasures(NamedTuple):
 
     features: np.ndarray  # [S=2, A=1, d=2] φ of the only action in each state
     measures: np.ndarray  # [d=2, S=2] μ
-    values: np.ndarray  # [S=2] V
     ridge: float
     horizon: int
-    gram: np.ndarray  # [d, d] Λ, of as many samples of either state
-
-    @property
-    def assumed(self) -> float:
-        r"""$\|\mu(S)\|$, which the assumption bounds by $\sqrt d$."""
-        return float(np.linalg.norm(self.measures.sum(-1)))
-
-    @property
-    def needed(self) -> float:
-        r"""$\||\mu|(S)\|$, which bounds $\|\int V\,d\mu\|/H$."""
-        return float(np.linalg.norm(np.abs(self.measures).sum(-1)))
-
-    @property
-    def width(self) -> float:
-        r"""$\|\phi\|_{\Lambda^{-1}}$ of the first state."""
-        phi = self.features[0, 0]
-        return float(np.sqrt(phi @ np.linalg.solve(self.gram, phi)))
-
-    @property
-    def truth(self) -> float:
-        """`[PV](s)` of the first state."""
-        return float(self.features[0, 0] @ self.measures @ self.values)
-
-    @property
-    def ridge_term(self) -> float:
-        r"""$\lambda\phi^\top\Lambda^{-1}\int V\,d\mu$: how far the ridge pulls the estimate down."""
-        pulled = np.linalg.solve(self.gram, self.measures @ self.values)
-        return float(self.ridge * self.features[0, 0] @ pulled)
+    assumed: float  # ‖μ(S)‖, which the assumption bounds by √d
+    needed: float  # ‖|μ|(S)‖, which bounds ‖∫V dμ‖/H
+    width: float  # ‖φ‖ in the norm of Λ⁻¹, of the first state, after as many samples of either state
+    truth: float  # [PV](s) of the first state
+    ridge_term: float  # λφᵀΛ⁻¹∫V dμ: how far the ridge pulls the estimate down
 
     def ridge_bound(self, mass: float) -> float:
         r"""$\sqrt\lambda\,HC_\mu\|\phi\|_{\Lambda^{-1}}$, which holds for $C_\mu$ = `needed`."""
@@ -169,8 +128,20 @@ def signed_measures(
     """
     size = require_number("size", size, above=0, at_most=math.sqrt(0.5))
     root, leaning = math.sqrt(0.5), 0.45 / size
-    features = np.array([[[root, size]], [[root, -size]]])
-    measures = np.array([[root, root], [leaning, -leaning]])
-    flat = features[:, 0]
-    gram = num_samples / 2 * flat.T @ flat + ridge * np.eye(2)
-    return SignedMeasures(features, measures, np.array([float(horizon), 0.0]), ridge, horizon, gram)
+    features, measures = (
+        np.array([[root, size], [root, -size]]),
+        np.array([[root, root], [leaning, -leaning]]),
+    )
+    values = measures @ np.array([float(horizon), 0.0])  # ∫V dμ
+    gram, phi = num_samples / 2 * features.T @ features + ridge * np.eye(2), features[0]
+    return SignedMeasures(
+        features=features[:, None],
+        measures=measures,
+        ridge=ridge,
+        horizon=horizon,
+        assumed=float(np.linalg.norm(measures.sum(-1))),
+        needed=float(np.linalg.norm(np.abs(measures).sum(-1))),
+        width=float(np.sqrt(phi @ np.linalg.solve(gram, phi))),
+        truth=float(phi @ values),
+        ridge_term=float(ridge * phi @ np.linalg.solve(gram, values)),
+    )

@@ -6,16 +6,12 @@ noise. Therefore windows are joined to pieces,
 $$\min_{\text{pieces}}\ \sum_{\text{pieces}} \mathrm{RSS}/\hat\sigma^2 + q\cdot(\text{number of pieces}),$$
 
 exactly, by dynamic programming (optimal partitioning, Jackson et al. 2005), with $q$ the $1-\alpha/m$
-quantile of $\chi^2$: what an extra piece is worth by chance, in one of $m$ places. The expected square of
-the noise is subtracted from each squared step between pieces. The estimate contains all variation of jumps,
-and less than all of a path that moves continuously.
+quantile of $\chi^2$, and the expected square of the noise is subtracted from each squared step between them.
+The estimate contains all variation of jumps, and less than all of a path that moves continuously.
 
 The lower end of the interval is that of jumps between pieces. Its upper end is the largest of a path that is
-linear within pieces and turns between windows, and of a random walk, unless the data excludes one.
-
-Noise is taken to be normal, with one covariance. That of successors depends on the state and the action, so
-that results for transitions are approximate, the more so the rarer some successors are: in a small MDP where
-some have a probability of 1 %, a jump was estimated in one of ten logs of a step without drift.
+linear within pieces and turns between windows, and of a random walk, unless the data excludes one. Noise is
+taken to be normal, with one covariance: results for transitions are approximate.
 """
 
 from __future__ import annotations
@@ -27,7 +23,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 import numpy as np
 
 from driftwise.base.extras import require_extra
-from driftwise.base.schema import add_defaults
+from driftwise.base.schema import Count, Seed, add_defaults, check_keywords
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 from driftwise.theory import partition
 from driftwise.theory.random_walk import Walk, random_walk
@@ -44,10 +40,9 @@ _NUM_NOISE_DRAWS = 64  # for the expected squared norm of the noise
 class VariationEstimate:
     """The variation between the first and the last round of a log, and the path behind it.
 
-    `low` is the lower end for jumps between pieces, zero if the data is compatible with no drift;
-    `high_of_lines` the upper end for lines within pieces; `high` includes a random walk unless the data
-    excludes one, and may be ten times as large. All are at `level`. A movement that returns within a window,
-    more regularly than a random walk, is in none of them.
+    At `level`, `low` is the lower end for jumps between pieces, `high_of_lines` the upper end for lines
+    within pieces; `high` includes a random walk unless the data excludes one. A movement that returns within
+    a window, more regularly than a random walk, is in none of them.
     """
 
     starts: np.ndarray  # [m] first round of each window
@@ -77,7 +72,7 @@ class VariationEstimate:
     @property
     def changes(self) -> tuple[int, ...]:
         """First rounds of the windows in which another piece begins."""
-        moved = np.any(np.diff(self.pieces, axis=0) != 0, axis=(1, 2))
+        moved = np.diff(self.pieces, axis=0).any(axis=(1, 2))
         return tuple(self.starts[1:][moved].tolist())
 
     def over(self, num_episodes: int) -> float:
@@ -104,30 +99,15 @@ class VariationEstimate:
 
 @dataclass(frozen=True, eq=False)
 class MdpVariationEstimate:
-    """Variation of the rewards and of the transitions of each step, and of all of them together."""
+    """Variation of the rewards and of the transitions of each step, and the sums: `Δ = Δ_r + Δ_P`."""
 
     rewards: tuple[VariationEstimate, ...]  # by step
     transitions: tuple[VariationEstimate, ...]  # likewise
 
-    @property
-    def steps(self) -> tuple[VariationEstimate, ...]:
-        return (*self.rewards, *self.transitions)
-
-    @property
-    def reward_budget(self) -> float:
-        """`Δ_r`."""
-        return sum(estimate.variation for estimate in self.rewards)
-
-    @property
-    def transition_budget(self) -> float:
-        """`Δ_P`."""
-        return sum(estimate.variation for estimate in self.transitions)
-
-    @property
-    def variation(self) -> float:
-        """`Δ = Δ_r + Δ_P`."""
-        return self.reward_budget + self.transition_budget
-
+    steps = property(lambda self: (*self.rewards, *self.transitions))
+    reward_budget = property(lambda self: sum(estimate.variation for estimate in self.rewards))
+    transition_budget = property(lambda self: sum(estimate.variation for estimate in self.transitions))
+    variation = property(lambda self: self.reward_budget + self.transition_budget)
     low = property(lambda self: sum(estimate.low for estimate in self.steps))
     high_of_lines = property(lambda self: sum(estimate.high_of_lines for estimate in self.steps))
     high = property(lambda self: sum(estimate.high for estimate in self.steps))
@@ -140,25 +120,16 @@ class MdpVariationEstimate:
 
 
 class IntervalOptions(TypedDict, total=False):
-    """How windows are cut, and how intervals are computed.
+    """How windows are cut, and how intervals are computed."""
 
-    Args:
-      window: rounds of a window, in which all directions must have been played; unless given, ten for each
-        dimension, more where that makes over forty windows.
-    """
-
-    window: Annotated[int | None, None]
+    window: Annotated[int | None, None]  # rounds, in which all directions are played; at most 40 windows
     level: Annotated[float, 0.95]
     num_resamples: Annotated[int, 400]
     seed: Annotated[int, 0]
 
 
 def estimate_variation(features: Any, rewards: Any, **options: Unpack[IntervalOptions]) -> VariationEstimate:
-    r"""$\sum_t\|\theta_t-\theta_{t+1}\|_2$ of a linear bandit, from the features `[T, d]` that were played.
-
-    `rewards` `[T]` have the mean $x_t^\top\theta_t$ and independent noise of one scale. The options are those
-    of `IntervalOptions`.
-    """
+    r"""$\sum_t\|\theta_t-\theta_{t+1}\|_2$ of a linear bandit, from features `[T, d]` and rewards `[T]`."""
     features = require_array("features", features, (None, None))
     rewards = require_array("rewards", rewards, (len(features),))
     settings = add_defaults(IntervalOptions, options)
@@ -168,11 +139,7 @@ def estimate_variation(features: Any, rewards: Any, **options: Unpack[IntervalOp
 def estimate_mdp_variation(
     features: Any, rewards: Any, next_states: Any, *, num_states: int, **options: Unpack[IntervalOptions]
 ) -> MdpVariationEstimate:
-    r"""$\Delta_r$ and $\Delta_P$ of a linear MDP, from features `[T, H, d]`, rewards and successors `[T, H]`.
-
-    Transitions are measured as `planning.variation` does: per coordinate the total variation of the measure,
-    then the ℓ2 norm over coordinates.
-    """
+    r"""$\Delta_r$ and $\Delta_P$ of a linear MDP, from features `[T, H, d]`, rewards and states `[T, H]`."""
     features = require_array("features", features, (None, None, None))
     rewards = require_array("rewards", rewards, features.shape[:2])
     states = np.asarray(next_states)
@@ -182,9 +149,8 @@ def estimate_mdp_variation(
     strange = states[~np.isin(states, np.arange(num_states))]
     if strange.size:
         raise ArgumentError("next_states", f"be states from 0 to {num_states - 1}", strange[0].item())
-    successors = np.eye(num_states)[states]  # [T, H, S]
     settings = add_defaults(IntervalOptions, options)
-    kinds = (rewards[..., None], partition.euclidean), (successors, partition.total_variation)
+    kinds = (rewards[..., None], partition.euclidean), (np.eye(num_states)[states], partition.total_variation)
     by_kind = (
         tuple(_estimate(features[:, h], targets[:, h], norm, **settings) for h in range(features.shape[1]))
         for targets, norm in kinds
@@ -192,6 +158,7 @@ def estimate_mdp_variation(
     return MdpVariationEstimate(*by_kind)
 
 
+@check_keywords
 def _estimate(
     features: np.ndarray,
     targets: np.ndarray,
@@ -199,15 +166,20 @@ def _estimate(
     *,
     window: int | None,
     level: float,
-    num_resamples: int,
-    seed: int,
+    num_resamples: Count,
+    seed: Seed,
 ) -> VariationEstimate:
-    level = require_number("level", level, above=0, at_most=0.9999)
-    num_resamples = require_count("num_resamples", num_resamples)
-    rng = np.random.default_rng(require_count("seed", seed, at_least=0))
-    window = _window(features, window)
-    windows = partition.split_windows(features, targets, window)
-    num, dim, width = windows.cross.shape
+    level, (num_rounds, dim) = require_number("level", level, above=0, at_most=0.9999), features.shape
+    usual = max(_ROUNDS_PER_PARAMETER * dim, math.ceil(num_rounds / _MAX_WINDOWS))
+    rounds = usual if window is None else require_count("window", window)
+    if rounds <= dim:
+        raise ArgumentError("window", f"be above the dimension {dim}", rounds)
+    if num_rounds < 2 * rounds:
+        expected = f"have at least two windows of {rounds} rounds"
+        raise ArgumentError("features", expected, num_rounds, f"{num_rounds} rounds")
+    rng = np.random.default_rng(seed)
+    windows = partition.split_windows(features, targets, rounds)
+    num, _, width = windows.cross.shape
     path = np.linalg.solve(windows.gram, windows.cross)
     inverse = np.linalg.inv(windows.gram)
     deviations = np.sqrt(np.square(windows.root).sum(0))
@@ -227,11 +199,11 @@ def _estimate(
     _, reaches = partition.fit_lines(windows, lines, starts, norm)
     variation = partition.jump_variation(windows, windows.cross, starts, norm, examples)
     return VariationEstimate(
-        starts=window * np.arange(num),
+        starts=rounds * np.arange(num),
         parameters=path,
         standard_errors=errors,
         pieces=fitted,
-        num_rounds=len(features),
+        num_rounds=num_rounds,
         plug_in=float(norm(np.diff(path, axis=0)).sum()),
         variation=variation,
         low=min(float(np.quantile(jumps, (1 - level) / 2)), variation) if p_value <= 1 - level else 0.0,
@@ -241,15 +213,3 @@ def _estimate(
         p_pieces=partition.pieces_p_value(windows, starts),
         level=level,
     )
-
-
-def _window(features: np.ndarray, given: int | None) -> int:
-    num_rounds, dim = features.shape
-    usual = max(_ROUNDS_PER_PARAMETER * dim, math.ceil(num_rounds / _MAX_WINDOWS))
-    window = usual if given is None else require_count("window", given)
-    if window <= dim:
-        raise ArgumentError("window", f"be above the dimension {dim}", window)
-    if num_rounds < 2 * window:
-        expected = f"have at least two windows of {window} rounds"
-        raise ArgumentError("features", expected, num_rounds, f"{num_rounds} rounds")
-    return window

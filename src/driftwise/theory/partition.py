@@ -1,8 +1,7 @@
 r"""Partition of logged regression data into pieces of windows with one parameter each.
 
 Only sums over windows are kept: $A_j=\sum x x^\top$ and $B_j=\sum x y^\top$ with targets $y\in\mathbb R^p$
-whose noise covariance $\Sigma$ may be singular: one-hot successors sum to one, and unreachable states are
-always 0.
+whose noise covariance $\Sigma$ may be singular, as that of one-hot successors.
 """
 
 from __future__ import annotations
@@ -82,10 +81,8 @@ def resample(windows: Windows, path: np.ndarray, rng: np.random.Generator, num: 
 
 
 def find_pieces(windows: Windows, cross: np.ndarray, price: float) -> np.ndarray:
-    """Return which windows start a piece, `[n, m]`, for every log `[n, m, d, p]`.
-
-    The partition maximises the explained sum of squares minus a price per piece.
-    """
+    """Return which windows start a piece, `[n, m]`, in every log `[n, m, d, p]`: the partition that maximises
+    the explained sum of squares minus a price per piece."""
     num_logs, num_windows = cross.shape[:2]
     gram_sums = np.concatenate([np.zeros_like(windows.gram[:1]), np.cumsum(windows.gram, 0)])
     cross_sums = np.concatenate([np.zeros_like(cross[:, :1]), np.cumsum(cross, 1)], axis=1)
@@ -106,10 +103,7 @@ def find_pieces(windows: Windows, cross: np.ndarray, price: float) -> np.ndarray
 
 
 def pieces_p_value(windows: Windows, starts: np.ndarray) -> float:
-    """Return the p-value of an F-test that the path is constant within the pieces.
-
-    It is conservative if the pieces were fitted to the same data.
-    """
+    """Return the p-value of an F-test that the path is constant within pieces; conservative if fitted."""
     freedom = (len(starts) - int(starts.sum())) * windows.gram.shape[-1] * windows.rank
     if freedom == 0:
         return 1.0
@@ -142,10 +136,9 @@ def fit_lines(
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Fit lines to the pieces of logs `[..., m, d, p]`; pieces of fewer than three windows are constant.
 
-    Return the path `[..., m, d, p]` at the centres of windows, and its variation `[...]`: that of the lines
-    and of the jumps between them; for a constant piece also a third of its second difference
-    $\|\theta_{k+1}-2\theta_k+\theta_{k-1}\|$, the most by which a parabola exceeds the window means at its
-    turning point.
+    Return the path `[..., m, d, p]` at the centres of windows, and its variation `[...]`, with a third of
+    the second difference of constant pieces: the most by which a parabola exceeds the window means where it
+    turns.
     """
     centres, edges = (windows.edges[1:] + windows.edges[:-1]) / 2, windows.edges
     borders = np.append(np.flatnonzero(starts), len(starts))

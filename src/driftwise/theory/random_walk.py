@@ -1,11 +1,10 @@
 r"""Random walks fitted to windows of a log: an upper limit of their variation, and a test that excludes them.
 
 Windows estimate $\bar\theta_j+\varepsilon_j$, with $\varepsilon_j$ the error of least squares and
-$\bar\theta_j$ the mean over the window of a path with independent steps
-$\theta_{t+1}-\theta_t\sim N(0, s^2)$, in the units of the noise and equal in all directions. A walk moves in
-every round, so that noise may hide much of its variation. It is excluded if, compared with 199 simulated
-walks, the path is too smooth (the likelihood ratio of an integrated walk is larger than theirs) or jumps (its
-innovations have heavier tails).
+$\bar\theta_j$ the mean over the window of a path with independent steps $\theta_{t+1}-\theta_t\sim N(0,
+s^2)$, in the units of the noise. A walk is excluded if, compared with 199 simulated walks, the path is too
+smooth (the likelihood ratio of an integrated walk is larger than theirs) or jumps (its innovations have
+heavier tails).
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from driftwise.base.extras import require_extra
 from driftwise.theory.partition import Norm, Windows
 
 with require_extra("theory.random_walk", "simulate"):
+    from scipy.linalg import block_diag
     from scipy.special import chdtri
 
 _NUM_WALKS = 199  # simulated walks; the smallest p-value is 0.5 %
@@ -67,9 +67,7 @@ def random_walk(windows: Windows, norm: Norm, rng: np.random.Generator, level: f
     path = (np.linalg.solve(windows.gram, windows.cross) @ whitener).reshape(num * dim, windows.rank, 1)
     steps, bends = (np.kron(np.diff(np.eye(num), order, axis=0), np.eye(dim)) for order in (1, 2))
     walk, integrated = (np.kron(matrix, np.eye(dim)) for matrix in _covariances(windows.edges))
-    noise = np.zeros((num, dim, num, dim))
-    noise[np.arange(num), :, np.arange(num)] = np.linalg.inv(windows.gram)
-    noise = noise.reshape(num * dim, num * dim)
+    noise = np.asarray(block_diag(*np.linalg.inv(windows.gram)))
 
     model = _Model(steps @ noise @ steps.T, steps @ walk @ steps.T)
     moved = np.einsum("ij,j...->i...", steps, path)
@@ -87,7 +85,13 @@ def random_walk(windows: Windows, norm: Norm, rng: np.random.Generator, level: f
     logs = np.concatenate([moved, drawn.reshape(len(moved), windows.rank, _NUM_WALKS)], axis=-1)
     new = np.linalg.solve(model.factor(best), logs.reshape(len(moved), -1)).reshape(logs.shape)
     tails = (new**4).mean((0, 1)) / np.square(np.square(new).mean((0, 1)))
-    smoothness = _smoothness(noise, walk, integrated, (steps, bends), logs, top)
+    bent = np.einsum("ij,jkn->ikn", bends @ np.linalg.pinv(steps), logs)  # second differences
+    rough, smooth = (
+        _Model(bends @ noise @ bends.T, bends @ kernel @ bends.T) for kernel in (walk, integrated)
+    )
+    ratio = np.diag(rough.signal).mean() / np.diag(smooth.signal).mean()
+    smoothness = smooth.likelihood(bent, 10 * top * ratio * _SCALES).max(axis=0)
+    smoothness = smoothness - rough.likelihood(bent, top * _SCALES).max(axis=0)
     step = norm(rng.normal(size=(_NUM_STEPS, dim, width)) @ windows.root).mean()
     variation = (windows.edges[-1] - 1) * math.sqrt(most) * step
     p_values = [float(np.mean(values >= values[0])) for values in (tails, smoothness)]
@@ -95,29 +99,7 @@ def random_walk(windows: Windows, norm: Norm, rng: np.random.Generator, level: f
 
 
 def _covariances(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Covariances of the means over windows, of a walk and of an integrated walk, in two matrices.
-
-    They come from $\min(s,t)$ and from $\int\!\int\min$, at the centres of the windows.
-    """
+    r"""Return $\min(s,t)$ and $\int\!\int\min$, of a walk and its integral, for means over windows."""
     centres, sizes = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
     early, late = np.minimum.outer(centres, centres), np.maximum.outer(centres, centres)
     return early - np.diag(sizes / 6), early**2 * (3 * late - early) / (6 * edges[-1] ** 2)
-
-
-def _smoothness(
-    noise: np.ndarray,
-    walk: np.ndarray,
-    integrated: np.ndarray,
-    contrasts: tuple[np.ndarray, np.ndarray],
-    logs: np.ndarray,
-    top: float,
-) -> np.ndarray:
-    """Return log-likelihood ratios `[n]` of an integrated walk against a walk, from second differences."""
-    steps, bends = contrasts
-    bent = np.einsum("ij,jkn->ikn", bends @ np.linalg.pinv(steps), logs)
-    rough, smooth = (
-        _Model(bends @ noise @ bends.T, bends @ kernel @ bends.T) for kernel in (walk, integrated)
-    )
-    ratio = np.diag(rough.signal).mean() / np.diag(smooth.signal).mean()
-    integrated_most = smooth.likelihood(bent, 10 * top * ratio * _SCALES).max(axis=0)
-    return integrated_most - rough.likelihood(bent, top * _SCALES).max(axis=0)

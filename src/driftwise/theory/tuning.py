@@ -1,7 +1,4 @@
-"""How fast to forget and how far to explore, from the number of episodes and the variation.
-
-Every function says which statement of which paper it evaluates, and which are ours.
-"""
+"""How fast to forget and how far to explore, from the number of episodes and the variation."""
 
 from __future__ import annotations
 
@@ -23,12 +20,7 @@ _FASTEST = 700.0  # exp(−700) is still a positive float64; all but the newest 
 
 @check_keywords
 def opt_wlsvi_rate(
-    *,
-    dim: Count,
-    horizon: Count,
-    num_episodes: Count,
-    variation: NonNegative,
-    tuning: RateTuning = "paper",
+    *, dim: Count, horizon: Count, num_episodes: Count, variation: NonNegative, tuning: RateTuning = "paper"
 ) -> float:
     r"""The forgetting rate η of OPT-WLSVI.
 
@@ -41,10 +33,8 @@ def opt_wlsvi_rate(
 
     A variation of zero gives `η = 1`.
     """
-    if tuning in ("paper", "horizon_aware"):
-        scale = dim * (horizon if tuning == "horizon_aware" else 1) * num_episodes
-    else:
-        scale = dim**1.5 * horizon * num_episodes
+    of_dim = dim if tuning in ("paper", "horizon_aware") else dim**1.5
+    scale = of_dim * (1 if tuning == "paper" else horizon) * num_episodes
     return rate_of((variation / scale) ** (2 / 3 if tuning == "orthogonal" else 1 / 2))
 
 
@@ -55,10 +45,7 @@ def rate_of(shrinking: float) -> float:
 
 @check_keywords
 def restart_period(*, dim: Count, horizon: Count, num_episodes: Count, variation: NonNegative) -> int:
-    r"""Episodes between restarts of LSVI-UCB-Restart without knowledge of the local variation.
-
-    $\lceil (dT/(\Delta H))^{1/2} \rceil$ with $T = KH$ (Zhou et al. 2020), at most $K$.
-    """
+    r"""$\lceil (dK/\Delta)^{1/2} \rceil$, at most $K$: the period of LSVI-UCB-Restart (Zhou et al. 2020)."""
     if variation * num_episodes <= dim:  # the root would be at least K
         return num_episodes
     return math.ceil(math.sqrt(dim * num_episodes / variation))
@@ -68,10 +55,7 @@ def restart_period(*, dim: Count, horizon: Count, num_episodes: Count, variation
 def restart_period_if_known(
     *, dim: Count, horizon: Count, num_episodes: Count, variation: NonNegative
 ) -> int:
-    r"""Episodes between restarts of LSVI-UCB-Restart when the variation of every epoch is known.
-
-    $\lceil \Delta^{-2/3}T^{2/3}d^{1/3}H^{-2/3} \rceil$ with $T = KH$ (Zhou et al. 2020), at most $K$.
-    """
+    r"""$\lceil (K/\Delta)^{2/3}d^{1/3} \rceil$, at most $K$: the period if the local variation is known."""
     if variation * variation * num_episodes <= dim:  # the period would be at least K
         return num_episodes
     return math.ceil((num_episodes / variation) ** (2 / 3) * dim ** (1 / 3))
@@ -81,20 +65,16 @@ def restart_period_if_known(
 def borl_block_length(
     *, dim: Count, num_episodes: Count, tuning: Literal["corrected", "paper"] = "corrected"
 ) -> int:
-    r"""Episodes in a block of BoRL over OPT-WLSVI, at most $K$.
+    r"""$\lceil\sqrt{dK}\rceil$, at most $K$: the blocks of BoRL over OPT-WLSVI.
 
-    $\lceil\sqrt{dK}\rceil$: every block starts afresh, at a cost that the $\lceil\sqrt K\rceil$ of
-    the paper (Touati & Vincent 2020, Section 5.1) leaves out.
+    The $\lceil\sqrt K\rceil$ of Touati & Vincent 2020, Section 5.1, leave out what a fresh start costs.
     """
     return min(_ceil_root(dim * num_episodes if tuning == "corrected" else num_episodes), num_episodes)
 
 
 @check_keywords
 def borl_rates(*, dim: Count, num_episodes: Count) -> tuple[float, ...]:
-    r"""$\log(1/\eta_i) = 2^i/\sqrt{dK}$ for $i = 0, \dots, \lfloor\log_2\sqrt K\rfloor$: the rates of BoRL.
-
-    They are Corollary 1's for variations from 1 to $K$.
-    """
+    r"""$\log(1/\eta_i) = 2^i/\sqrt{dK}$ for $i = 0, \dots, \lfloor\log_2\sqrt K\rfloor$: rates of BoRL."""
     doublings = (num_episodes.bit_length() - 1) // 2
     return tuple(math.exp(-(2**i) / math.sqrt(dim * num_episodes)) for i in range(doublings + 1))
 
@@ -113,10 +93,7 @@ def ada_restart_periods(block_length: int) -> tuple[int, ...]:
 
 @check_keywords
 def growing_phases(*, num_episodes: Count, variation: NonNegative) -> tuple[int, ...]:
-    r"""Ends of phases of $\lceil i^2/V^2\rceil$ steps within a run, $i = 1, 2, \dots$ (Ortner et al. 2019).
-
-    $V$ is $V_r + DV_p$ in the paper and $V_r + V_p$ in ours. There are none where nothing varies.
-    """
+    r"""Ends of phases of $\lceil i^2/V^2\rceil$ steps in a run, $i = 1, 2, \dots$ (Ortner et al. 2019)."""
     steps, end = [], 0.0
     for phase in itertools.count(1):
         end += math.ceil((phase / variation) ** 2) if phase < variation * num_episodes else num_episodes
@@ -128,11 +105,7 @@ def growing_phases(*, num_episodes: Count, variation: NonNegative) -> tuple[int,
 
 @check_keywords
 def drift_regime(*, memory: float, dim: Count, num_episodes: Count) -> Regime:
-    """Kind of drift, from the memory that a tuning asks for.
-
-    `"still"`: nothing would be forgotten before the run ends, so a stationary algorithm does as well.
-    `"too fast"`: no more episodes are remembered than a step has unknowns, so nothing can be learnt.
-    """
+    """Kind of drift: `"still"` for a memory of the whole run, `"too fast"` for one too short to learn."""
     if not memory > 0:
         raise ArgumentError("memory", "be a number above 0", memory)
     if memory >= num_episodes:
@@ -147,11 +120,9 @@ def mirror_descent_step(*, num_actions: Count, horizon: Count, num_episodes: Cou
 
 
 def opt_wlsvi_radius(*, num_episodes: int, rate: float, **run: Any) -> float:
-    r"""$\beta = c\,dH\sqrt{\iota}$ with $\iota = \log(2dHK/(\delta(1-\eta)))$ (Theorem 1, with the $K$ that a
-    bound for all episodes needs).
+    r"""$\beta = c\,dH\sqrt{\iota}$ with $\iota = \log(2dHK/(\delta(1-\eta)))$ (Theorem 1, for all episodes).
 
-    The memory $1/(1-\eta)$ counts at most as $K$, so that $\eta = 1$ has a radius too. The other keywords are
-    those of `lsvi_ucb_radius`.
+    The memory $1/(1-\eta)$ counts at most as $K$. The other keywords are those of `lsvi_ucb_radius`.
     """
     rate = require_number("rate", rate, above=0, at_most=1)
     num_episodes = require_count("num_episodes", num_episodes)
@@ -173,8 +144,7 @@ def lsvi_ucb_radius(
 ) -> float:
     r"""$\beta = c\,dH\sqrt{\log(2dTm/\delta)}$ with $T = KH$ and $m = 1$ (Jin et al. 2020, Theorem 3.1).
 
-    `beta_scale` is the absolute constant $c$ that the theory leaves open; values far below one explore
-    less than is proven and usually do much better. `memory` is $m$. A `mu_bound` adds $c$ times
+    `beta_scale` is the constant $c$ that the theory leaves open, `memory` $m$. A `mu_bound` adds $c$ times
     `measure_excess`.
     """
     excess = measure_excess(dim=dim, horizon=horizon, mu_bound=mu_bound, ridge=ridge)
@@ -186,10 +156,9 @@ def lsvi_ucb_radius(
 def measure_excess(*, dim: Count, horizon: Count, mu_bound: float | None, ridge: Positive = 1.0) -> float:
     r"""$\sqrt\lambda\,H(C_\mu - \sqrt d)$, at least 0: what radii for $C_\mu \le \sqrt d$ leave out. Ours.
 
-    The ridge pulls an estimate of $PV$ off by $\lambda|\phi^\top\Lambda^{-1}v|$ with
-    $v = \int V\,d\mu$, $0 \le V \le H$. For signed measures $\|v\| \le HC_\mu$ with $C_\mu = \||\mu|(S)\|$,
-    which is `LinearMdp.mu_bound`; $\|\mu(S)\| \le \sqrt d$, as printed, bounds it for measures of one sign
-    only. Without a `mu_bound` $C_\mu$ is $\sqrt d$.
+    The ridge pulls an estimate of $PV$ off by $\lambda|\phi^\top\Lambda^{-1}v|$ with $v = \int V\,d\mu$.
+    $\|v\| \le HC_\mu$ with $C_\mu = \||\mu|(S)\|$, which is `LinearMdp.mu_bound`; $\|\mu(S)\| \le \sqrt d$,
+    as printed, bounds it for measures of one sign only. Without a `mu_bound` $C_\mu$ is $\sqrt d$.
     """
     if mu_bound is None or require_number("mu_bound", mu_bound, at_least=0) <= math.sqrt(dim):
         return 0.0
@@ -198,10 +167,7 @@ def measure_excess(*, dim: Count, horizon: Count, mu_bound: float | None, ridge:
 
 @check_keywords
 def exploration_probability(*, num_actions: Count, num_episodes: Count) -> float:
-    r"""$\varepsilon = \min\{1, (A/K)^{1/3}\}$: a convention, not a theorem for MDPs.
-
-    It balances $\varepsilon K$ lost to exploring against an estimation error of $\sqrt{A/(\varepsilon K)}$.
-    """
+    r"""$\varepsilon = \min\{1, (A/K)^{1/3}\}$: a convention, not a theorem for MDPs."""
     return min(1.0, (num_actions / num_episodes) ** (1 / 3))
 
 
@@ -209,9 +175,8 @@ def exploration_probability(*, num_actions: Count, num_episodes: Count) -> float
 def tabular_memory(spec: Spec, *, num_episodes: Count, variation: NonNegative, power: float) -> float:
     r"""Episodes worth remembering for an algorithm with regret $\sqrt{H^a SAT}$ where nothing moves.
 
-    Over $D$ epochs it loses $\sqrt{H^a SATD}$, and $HT\Delta/D$ to what moves within them. Both are equal
-    at $D = (SA)^{-1/3} \Delta^{2/3} H^{(2-a)/3} T^{1/3}$ with $T = KH$, and the memory is $K/D$; it is
-    infinite where nothing varies. `power` is $a$.
+    They are $K/D$ for the $D = (SA)^{-1/3} \Delta^{2/3} H^{(2-a)/3} T^{1/3}$ epochs at which its regret
+    $\sqrt{H^a SATD}$ equals the $HT\Delta/D$ of what moves within them. `power` is $a$.
     """
     steps, pairs = num_episodes * spec.horizon, spec.num_states * spec.num_actions
     epochs = (variation**2 * steps * spec.horizon ** (2 - power) / pairs) ** (1 / 3)
@@ -250,26 +215,23 @@ def kernel_rate(
     The last two are the bounds $R_1$ and $R_2$ of Domingues et al. 2021, Table 1, for $d > 0$; the term is
     $H^{3/2}\Delta^{1/4}K^{3/4}$. Their rates and bandwidths here follow from the paper's Theorem 1; its own,
     in Table 3 of an appendix, were not compared. Their `variation` is $\Delta_r + L\Delta_p$, that of ours
-    $\Delta_r + \Delta_p$. Ours balances the terms of that theorem's $R_2$ with a bandwidth that depends on Δ,
-    and leaves powers of H and L out. Its power of K is that of $R_2$, below that of $R_1$; its power of Δ is
-    the smallest of the three, which helps where $\Delta \ge 1$.
+    $\Delta_r + \Delta_p$. Ours balances the terms of $R_2$ and leaves powers of H and L out.
     """
     d = DIMENSION
-    shrinking = {
-        "ours": (variation / num_episodes) ** ((2 * d + 1) / (2 * d + 2)),
-        "paper_r1": variation ** (2 / 3) * num_episodes ** (-(2 * d + 2) / (2 * d + 3)),
-        "paper_r2": variation ** (1 / 2) * num_episodes ** (-(2 * d + 1) / (2 * d + 2)) / horizon,
-    }
-    return rate_of(shrinking[tuning])
+    if tuning == "paper_r1":
+        return rate_of(variation ** (2 / 3) * num_episodes ** (-(2 * d + 2) / (2 * d + 3)))
+    power = (2 * d + 1) / (2 * d + 2)
+    if tuning == "paper_r2":
+        return rate_of(variation ** (1 / 2) * num_episodes**-power / horizon)
+    return rate_of((variation / num_episodes) ** power)
 
 
 @check_keywords
 def kernel_bandwidth(*, num_episodes: Count, variation: NonNegative, tuning: KernelTuning = "ours") -> float:
     r"""The bandwidth σ for the rate of the same `tuning`.
 
-    Ours is $m^{-1/(2d+1)}$ for the memory $m$ of `kernel_rate`, at most K episodes; `"paper_r1"` has
-    $K^{-1/(2d+3)}$ and `"paper_r2"` $K^{-1/(2d+2)}$. Without drift ours is Kernel-UCBVI's, for regret of the
-    order $K^{2d/(2d+1)}$.
+    Ours is $m^{-1/(2d+1)}$ for the memory $m$ of `kernel_rate`, at most K episodes, `"paper_r1"`
+    $K^{-1/(2d+3)}$ and `"paper_r2"` $K^{-1/(2d+2)}$.
     """
     d = DIMENSION
     if tuning != "ours":
@@ -280,9 +242,6 @@ def kernel_bandwidth(*, num_episodes: Count, variation: NonNegative, tuning: Ker
 
 @check_keywords
 def partition_period(*, num_episodes: Count, variation: NonNegative) -> int:
-    r"""Episodes between restarts of adaptive Q-learning: $(K/\Delta)^{(d+2)/(d+3)}$, at most K. Ours.
-
-    It balances the drift $\Delta E$ within E episodes with the regret $E^{(d+1)/(d+2)}$ of K/E epochs each.
-    """
+    r"""Episodes between restarts of adaptive Q-learning: $(K/\Delta)^{(d+2)/(d+3)}$, at most K. Ours."""
     shrinking = (variation / num_episodes) ** ((DIMENSION + 2) / (DIMENSION + 3))
     return num_episodes if shrinking * num_episodes <= 1 else math.ceil(1 / shrinking)

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from driftwise.theory.bounds.bandits import BANDIT_BOUNDS
-from driftwise.theory.bounds.bound import (
-    Bound,
-    BoundValue,
-    ProblemClass,
-    Setting,
-    best_memory,
-    first_useful,
-    trivial,
-    whole_episodes,
-)
+from driftwise.theory.bounds.bound import Bound, BoundValue, ProblemClass, Setting, best_memory, first_useful
 from driftwise.theory.bounds.mdps import MDP_BOUNDS
 
 BOUNDS: dict[str, Bound] = {bound.name: bound for bound in (*MDP_BOUNDS, *BANDIT_BOUNDS)}
 
 __all__ = ["BOUNDS", "Bound", "BoundValue", "ProblemClass", "Setting", "best_memory", "first_useful"]
-__all__ += ["stated_bound", "trivial", "whole_episodes"]
+__all__ += ["stated_bound"]
 
 
 def stated_bound(algorithm: str) -> Bound | None:

@@ -23,10 +23,7 @@ class Advice(NamedTuple):
 
 
 def advise(setting: Setting, problem: ProblemClass) -> Advice:
-    """Recommend the tuning with the smallest bound that needs no further assumption.
-
-    If its memory is longer than the run, the stationary algorithm is recommended.
-    """
+    """Recommend the tuning with the smallest bound without further assumptions, or the stationary one."""
     require_possible_variation("variation", setting, problem)
     if problem == "linear MDP" and setting.ridge is not None:
         raise ArgumentError("ridge", "be None for a linear MDP, whose tunings have their own", setting.ridge)
@@ -38,23 +35,22 @@ def advise(setting: Setting, problem: ProblemClass) -> Advice:
     smallest = min(evaluations, key=lambda value: (value.total, value.bound.status != "proven"))
     regime = drift_regime(memory=smallest.memory, dim=setting.dim, num_episodes=setting.num_episodes)
     recommended = STATIONARY[problem].evaluate(setting) if regime == "still" else smallest
-    rest = () if regime == "too fast" else (_guarantee(recommended), _practice(recommended))
-    return Advice(regime, recommended, (*_choice(regime, recommended), *rest))
+    sentences = _choice(regime, recommended)
+    if regime != "too fast":
+        scale = "radius_scale" if problem == "linear bandit" else "beta_scale"
+        memories = ", and memories around this one," if recommended.parameters else ""
+        practice = f"Radii from theory usually explore far too long: try a smaller {scale}{memories}"
+        sentences = *sentences, _guarantee(recommended), f"{practice} on your own problem."
+    return Advice(regime, recommended, sentences)
 
 
 def require_possible_variation(name: str, setting: Setting, problem: ProblemClass) -> None:
-    """Reject more variation than is possible in the run."""
-    most, num = largest_variation(setting, problem), setting.num_episodes
+    r"""Reject more than $2S(K-1)$ in a bandit, and $2(\sqrt d + C_\mu)H(K-1)$ in an MDP."""
+    in_mdps, num = 2 * (math.sqrt(setting.dim) + setting.measures) * setting.horizon, setting.num_episodes
+    most = (2 * setting.norm_bound if problem == "linear bandit" else in_mdps) * (num - 1)
     if setting.variation > most:
         possible = f"be a number in [0, {most:g}], the most that is possible in {num} episodes"
         raise ArgumentError(name, possible if num > 1 else "be 0 in a single episode", setting.variation)
-
-
-def largest_variation(setting: Setting, problem: ProblemClass) -> float:
-    r"""$2S(K-1)$ in a bandit; $2(\sqrt d + C_\mu)H(K-1)$ in an MDP, by $\theta$ and by $\mu$."""
-    in_mdps = 2 * (math.sqrt(setting.dim) + setting.measures) * setting.horizon
-    per_change = 2 * setting.norm_bound if problem == "linear bandit" else in_mdps
-    return per_change * (setting.num_episodes - 1)
 
 
 def describe_forgetting(evaluation: BoundValue) -> str:
@@ -103,10 +99,3 @@ def _guarantee(chosen: BoundValue) -> str:
         f"Its bound{constant} is {share:,.3g} times the largest possible regret, {most:,.0f}, so that "
         f"nothing is guaranteed; with the same variation it is informative {later}."
     )
-
-
-def _practice(chosen: BoundValue) -> str:
-    scale = "radius_scale" if chosen.bound.problem == "linear bandit" else "beta_scale"
-    memories = ", and memories around this one," if chosen.parameters else ""
-    advice = f"Radii from theory usually explore far too long: try a smaller {scale}{memories}"
-    return f"{advice} on your own problem."

@@ -1,9 +1,8 @@
 r"""Bounds on dynamic regret: a sum of terms, with exponents, a source and a status.
 
 A bound is evaluated for a `Setting` at a memory of $m$ episodes: a window, a period, or $1/\log(1/\eta)$ of
-exponential weights, infinite without forgetting. The default memory is that of the bound's tuning. Every
-bound is compared with the trivial one: $HK$ in an MDP, for rewards in [0, 1], and $2SK$ in a bandit, whose
-rewards are in $[-S, S]$; a bound that is not smaller is vacuous.
+exponential weights, infinite without forgetting; by default that of the bound's tuning. A bound that is not
+smaller than the trivial one is vacuous.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from driftwise.base.part import count, record, scalar
 from driftwise.base.validation import ArgumentError, require_choice, require_count, require_number
@@ -29,10 +28,10 @@ _MAX_EPISODES = 10**18
 class Setting:
     r"""The numbers that a bound depends on.
 
-    `constant` is the absolute constant that a theorem leaves open: $c$ in $\beta = c\,dH\sqrt\iota$ for
-    linear MDPs, a factor of the whole for a rate. `ridge` is $\lambda$, by default that of the bound's
-    tuning. `mu_bound` is $C_\mu \ge \||\mu|(S)\|$ of the transition measures, by default $\sqrt d$. In a
-    linear mixture MDP `dim` is the number of known kernels.
+    `constant` is what a theorem leaves open: $c$ in $\beta = c\,dH\sqrt\iota$ for linear MDPs, a factor of
+    the whole for a rate. `ridge` is $\lambda$, by default that of the bound's tuning. `mu_bound` is $C_\mu
+    \ge \||\mu|(S)\|$ of the transition measures, by default $\sqrt d$. In a linear mixture MDP `dim` is the
+    number of known kernels.
     """
 
     dim: int = count()
@@ -78,11 +77,9 @@ class Exponents(NamedTuple):
     num_episodes: Fraction
 
     def __str__(self) -> str:
+        written = {power: f"^{power}" if power.denominator == 1 else f"^({power})" for power in self}
         powers = [(symbol, power) for symbol, power in zip("dHΔK", self, strict=True) if power]
-        return " ".join(
-            symbol if power == 1 else f"{symbol}^{power}" if power.denominator == 1 else f"{symbol}^({power})"
-            for symbol, power in powers
-        )
+        return " ".join(symbol if power == 1 else symbol + written[power] for symbol, power in powers)
 
     def rate(self, setting: Setting) -> float:
         """Return the product of the powers."""
@@ -136,11 +133,10 @@ class BoundValue:
     @property
     def parameters(self) -> dict[str, float]:
         """The forgetting parameter of the recipe."""
-        if self.bound.forgetting == "exponential weights":
-            return {"rate": math.exp(-1 / self.memory)}
-        names = {"sliding window": "length", "periodic restart": "period"}
-        length = whole_episodes(self.setting, self.memory)
-        return {name: length for kind, name in names.items() if kind == self.bound.forgetting}
+        names = {"exponential weights": "rate", "sliding window": "length", "periodic restart": "period"}
+        name = names.get(self.bound.forgetting)
+        value = math.exp(-1 / self.memory) if name == "rate" else whole_episodes(self.setting, self.memory)
+        return {} if name is None else {name: value}
 
     @property
     def remembered(self) -> float:
@@ -163,8 +159,7 @@ class Bound:
     """A bound on the dynamic regret of an algorithm, or of every algorithm (`side="lower"`).
 
     It holds for `algorithm` in its tuned form with keywords `options`, whose tuning is `memory`. `assumes`
-    names further assumptions, `caveat` a restriction of the rate. A `rate_only` bound omits constants and
-    logarithms.
+    names further assumptions. A `rate_only` bound omits constants and logarithms, with a `caveat`.
     """
 
     name: str
@@ -183,10 +178,6 @@ class Bound:
     caveat: str = ""
     side: Literal["upper", "lower"] = "upper"
     rate_only: bool = False
-
-    def __post_init__(self) -> None:
-        require_choice("problem", self.problem, get_args(ProblemClass))
-        require_choice("status", self.status, get_args(Status))
 
     @property
     def summary(self) -> str:
@@ -227,13 +218,12 @@ class Bound:
 
 def make_rate(name: str, rate: str, **fields: Any) -> Bound:
     """Return a bound known up to constants and logarithms: a sum of products of powers, joined by `+`."""
-    products = [exponents(powers) for powers in rate.split("+")]
 
     def summand(powers: Exponents) -> Term:
         return Term(str(powers), str(powers), lambda setting, _: setting.constant * powers.rate(setting))
 
-    terms = tuple(map(summand, products))
-    return Bound(name, terms=terms, exponents=products[0], rate_only=True, **fields)
+    products = [exponents(powers) for powers in rate.split("+")]
+    return Bound(name, terms=tuple(map(summand, products)), exponents=products[0], rate_only=True, **fields)
 
 
 def first_useful(
@@ -245,9 +235,8 @@ def first_useful(
 ) -> int | None:
     r"""Return the first $K$, up to `limit`, at which a bound is below the trivial one, or `None`.
 
-    `growth="fixed"` keeps $\Delta$ as $K$ grows; `"proportional"` keeps $\Delta/K$, so that all rates are
-    linear in $K$. An informative bound may become vacuous again as $K$ grows; ranges shorter than the 5 % of
-    `first_count` are missed.
+    `growth="fixed"` keeps $\Delta$ as $K$ grows, `"proportional"` $\Delta/K$. A bound may become vacuous
+    again as $K$ grows; ranges shorter than the 5 % of `first_count` are missed.
     """
     require_choice("growth", growth, ("fixed", "proportional"))
     limit, setting = require_count("limit", limit), bound.with_ridge(setting)

@@ -1,9 +1,8 @@
 r"""The terms that bounds are made of, with the constants of their proofs.
 
-In all of them optimism holds up to a bias, so that a round loses at most twice the bias and twice the bonus.
-A sum of bonuses is the radius times the sum of widths $\|\phi_t\|$, and that is bounded by Cauchy and Schwarz
-and the determinant. Where nothing varies and nothing is forgotten these are the stationary bounds.
-$\ell = \max\{1, 1/\lambda\}$ is what short ridges cost; the paper has $\lambda = 1$.
+Optimism holds up to a bias, so that a round loses at most twice the bias and twice the bonus. A sum of
+bonuses is the radius times the sum of widths $\|\phi_t\|$, which Cauchy and Schwarz and the determinant
+bound. $\ell = \max\{1, 1/\lambda\}$ is what short ridges cost; the paper has $\lambda = 1$.
 """
 
 from __future__ import annotations
@@ -74,12 +73,7 @@ def weighted_drift(setting: Setting, memory: float) -> float:
 
 @term("drift", r"\sqrt{\frac d{\lambda(1-\eta)}}\,\frac\Delta{1-\sqrt\eta}")
 def unsplit_drift(setting: Setting, memory: float) -> float:
-    r"""Each move fades as $\eta^{j/2}$ with its age $j$: no split at a window, no logarithm, nothing older.
-
-    In episode $t$ the move of episode $s$ counts at most
-    $\sum_{\tau\le s}\eta^{t-1-\tau}|\phi^\top\Lambda^{-1}\phi_\tau| \le$
-    $\sqrt{d\eta^{t-1-s}/(\lambda(1-\eta))}$.
-    """
+    r"""In episode $t$ the move of episode $s$ counts at most $\sqrt{d\eta^{t-1-s}/(\lambda(1-\eta))}$."""
     total, fading = (weight_total(memory * factor, setting.num_episodes) for factor in (1, 2))
     return math.sqrt(setting.dim / ridge_of(setting) * total) * fading * setting.variation
 
@@ -97,11 +91,8 @@ def averaged_drift(window: Callable[[Setting, float], int]) -> Term:
 
 @term("drift", r"(1 + \frac{\log(1 + \frac1{\lambda(1-\eta)})}{\log(1/\eta)})\Delta")
 def fading_average_drift(setting: Setting, memory: float) -> float:
-    r"""The same with weights, each move fading with age.
-
-    In a direction that was not played for $j$ episodes, what is older still has the share
-    $\eta^jw/(\eta^jw + \lambda)$ of an average, with $w \le 1/(1-\eta)$: nearly all for $m\log w$ episodes.
-    """
+    r"""The same with weights: $j$ episodes after a direction was left, what is older still has the share
+    $\eta^jw/(\eta^jw + \lambda)$ of an average, with $w \le 1/(1-\eta)$."""
     total, ridge = weight_total(memory, setting.num_episodes), ridge_of(setting)
     fading = total / (total + ridge) + memory * math.log1p(total / ridge)
     return min(fading, setting.num_episodes) * setting.variation
@@ -115,8 +106,8 @@ def weighted_tail(setting: Setting, memory: float) -> float:
 
 
 def weighted_samples(setting: Setting, memory: float) -> float:
-    r"""$\sum\omega^2$ at the end of the run."""
-    return weight_total(memory / 2, setting.num_episodes)  # η² has half the memory
+    r"""$\sum\omega^2$ at the end of the run; $\eta^2$ has half the memory."""
+    return weight_total(memory / 2, setting.num_episodes)
 
 
 def weighted_radius(setting: Setting, memory: float) -> float:
@@ -151,7 +142,7 @@ def lsvi_ucb_beta(setting: Setting, memory: float) -> float:
 
 @term("martingale", r"4\sqrt{H^3K\log(4/\delta)}")
 def martingale(setting: Setting, memory: float) -> float:
-    """By chance the successors differ from their mean, Equation (23)."""
+    """Chance in the successors, Equation (23)."""
     return 4 * math.sqrt(setting.horizon**3 * setting.num_episodes * math.log(4 / setting.delta))
 
 
