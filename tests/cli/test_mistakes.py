@@ -95,6 +95,7 @@ replay log.txt ONLINE => the ending of the log's name must be one of .csv, .parq
 replay PIPE.csv ONLINE => PIPE.csv cannot be read: it is a pipe, not a file
 replay PIPE.parquet ONLINE => PIPE.parquet cannot be read: it is a pipe, not a file
 replay bytes.csv ONLINE => bytes.csv
+replay log.csv --reward gain => --action, --features must name columns of log.csv
 replay log.csv ONLINE --policy '' => policy : algorithm must be one of
 replay log.csv ONLINE --reward gian => log.csv has no column 'gian' (did you mean 'gain'?)
 replay log.csv ONLINE --policy 'a:b c=1' => --policy must have a KEY of letters, digits, '_' and dots, got 'b

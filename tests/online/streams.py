@@ -84,4 +84,4 @@ def bits(state: Any) -> list[bytes | None]:
     """All leaves of a state, exactly."""
     if isinstance(state, tuple):
         return [leaf for each in state for leaf in bits(each)]
-    return [None if state is None else state.tobytes()]
+    return [None if state is None else np.asarray(state).tobytes()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 from pathlib import Path
@@ -10,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from driftwise.__main__ import main
 from driftwise.online import Bandit, DecisionLog
 from driftwise.online.decision_log import LoggedReward
 from driftwise.online.replay import TableLog
 from driftwise.online.replay.logged_rows import read_rows
+from tests.online.streams import run_together
 from tests.online.test_replay import replay, write_csv
 
 THETA = np.array([0.8, 0.2, 0.4])
@@ -111,22 +110,6 @@ def test_a_policy_is_replayed_with_the_floor_that_it_is_deployed_with(
         replay(log, "lin_ucb", given | {"max_pending": 3})
 
 
-def test_the_command_line_replays_a_log_as_it_is(
-    logged: tuple[Path, list[dict]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, happened = logged
-    assert main(["replay", str(path), "--policy", "lin_ucb:noise_scale=0.1", "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert printed["rows"] == sum(each["reward"] is not None for each in happened)
-    assert printed["log"] == str(path)
-    assert main(["replay", str(path), "--action", "arm"]) != 0
-    assert "--action must be left out for a decision log" in capsys.readouterr().err
-    table = path.with_name("log.csv")
-    table.write_text("gain\n1\n", encoding="utf-8")
-    assert main(["replay", str(table), "--reward", "gain"]) != 0
-    assert f"--action, --features must name columns of {table}" in capsys.readouterr().err
-
-
 def test_events_come_in_the_order_in_which_they_were_logged(logged: tuple[Path, list[dict]]) -> None:
     path, happened = logged
     log, expected = DecisionLog(path), []
@@ -161,11 +144,7 @@ def test_threads_may_share_a_log_and_of_two_rewards_the_first_counts(tmp_path: P
             log.add_reward(decision.id, 0.5)
             log.add_reward(decision.id, 0.9)
 
-    threads = [threading.Thread(target=decide) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_together(*(threading.Thread(target=decide) for _ in range(4)))
     assert [each.reward for each in log.decisions()] == [0.5] * 100
 
 

@@ -23,6 +23,7 @@ from driftwise.base import (
 from driftwise.environments import LinearMdp
 from driftwise.online import Bandit, EpisodicAgent, agent_files
 from tests.examples import NUM_EPISODES, PARAMETERS, SPEC, agent, fitting, make
+from tests.online.streams import bits
 
 SEED = 5
 COUNTING = [name for name in PARAMETERS if ALGORITHMS[name].problem in ("tabular MDP", "metric MDP")]
@@ -80,13 +81,6 @@ def drawn_episodes(num_episodes: int, seed: int = 0) -> list[Episode]:
     rewards = rng.random((num_episodes, SPEC.horizon))
     none = np.zeros(0)
     return [Episode(walk[:-1], none, none, paid, walk[1:]) for walk, paid in zip(walks, rewards, strict=True)]
-
-
-def bits(state: Any) -> list[bytes | None]:
-    """All leaves of a state, exactly."""
-    if isinstance(state, tuple):
-        return [leaf for each in state for leaf in bits(each)]
-    return [None if state is None else np.asarray(state).tobytes()]
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

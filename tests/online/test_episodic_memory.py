@@ -15,11 +15,11 @@ from driftwise.online.episodes import lost_weight, memory_needed, truncation_err
 from driftwise.online.features import Custom
 from driftwise.parts import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from tests.examples import BANDIT_PARAMETERS, PARAMETERS, SPEC, make
+from tests.online.streams import bits
 from tests.online.test_episodic import (
     COUNTING,
     SEED,
     assert_saving_changes_nothing,
-    bits,
     drawn_episodes,
     led_through,
     needs,
@@ -33,6 +33,8 @@ FEATURES = make().features
 MAP = Custom(lambda state: FEATURES[state], num_actions=SPEC.num_actions, dim=SPEC.dim)
 MIXTURES = ("adaptive", "adaptive_opt_wlsvi")  # in a file of their own
 BY_FORCE = ("detect_and_restart",)  # in tables of states
+PER_STEP = dict(decision="heaviest", weighing="per_step")
+PLAIN = "^algorithm must be one of plain least squares for continuous states"
 LEARNERS = [name for name in PARAMETERS if not needs(name) and name not in (*COUNTING, *MIXTURES, *BY_FORCE)]
 SEEN = drawn_episodes(30)
 
@@ -62,12 +64,6 @@ def test_it_equals_the_agent_that_counts_states(name):
     summary = counts.summary()
     assert summary.effective_samples is not None
     assert vars(remembers.summary()) == pytest.approx(vars(summary), rel=1e-6)
-
-
-@pytest.mark.parametrize("name", BY_FORCE)
-def test_what_plays_in_tables_of_states_is_refused(name):
-    with pytest.raises(ValueError, match=r"^algorithm must play nothing by force, which is done in tables"):
-        mapped(name)
 
 
 @pytest.mark.parametrize("name", ["opt_wlsvi", "sw_lsvi_ucb", "lsvi_ucb_restart", "epsilon_greedy_lsvi"])
@@ -142,18 +138,6 @@ def test_without_forgetting_the_memory_is_a_window():
     np.testing.assert_allclose(indices(window, SEEN[-1]), indices(fades, SEEN[-1]), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["opt_wlsvi", "opt_rlsvi", "lsvi_ucb"])
-def test_memory_does_not_grow_and_without_forgetting_is_worth_what_it_holds(name):
-    learner = mapped(name, memory=6)
-    led_through(learner, SEEN[0])
-    before = [len(leaf or b"") for leaf in bits(learner.state)]
-    for one in SEEN:
-        led_through(learner, one)
-    assert [len(leaf or b"") for leaf in bits(learner.state)] == before
-    if name == "lsvi_ucb":
-        assert learner.summary().effective_samples == 6
-
-
 @pytest.mark.parametrize(
     ("name", "plan_every"), [(name, 1) for name in LEARNERS] + [("opt_wlsvi", 4), ("opt_rlsvi", 4)]
 )
@@ -210,13 +194,29 @@ def test_a_file_that_lacks_a_tensor_is_refused_in_one_sentence(lost, tmp_path):
         ("opt_wlsvi", dict(memory=0), "^memory must be a positive integer, got 0$"),
         ("opt_wlsvi", dict(tolerance=0.0), r"^tolerance must be a number in \(0, 1\], got 0.0$"),
         ("opt_wlsvi", dict(known=dict(psi=1)), "^known must be empty where .*, got 'psi'$"),
-        ("ucbvi", dict(memory=9), "^algorithm must be one of plain least squares for .*, got Count"),
+        ("ucbvi", dict(memory=9), f"{PLAIN}.*, got Count"),
+        ("adaptive_lin_ucb", dict(horizon=1), PLAIN),
+        ("cw_oful", dict(horizon=1), PLAIN),
+        ("adaptive", dict(base=dict(algorithm="ucbvi", scale=0.01)), PLAIN),
+        (
+            "adaptive_opt_wlsvi",
+            dict(decision="mixture"),
+            "^mixture must .*, got decision='mixture' and weighing",
+        ),
+        (
+            "adaptive_opt_wlsvi",
+            dict(weighing="per_step"),
+            "^mixture must .*='heaviest' and weighing='per_step'",
+        ),
+        ("adaptive_opt_wlsvi", dict(memory=0), "^memory must be a positive integer, got 0$"),
+        ("detect_and_restart", {}, "^algorithm must play nothing by force, which is done in tables"),
         ("matrix_rl", {}, "^algorithm must learn from what it earns alone where states cannot be counted"),
     ],
 )
 def test_bad_settings_are_one_sentence(name, options, message):
+    given = dict(horizon=SPEC.horizon) | {**BANDIT_PARAMETERS, **PARAMETERS}[name] | options
     with pytest.raises(ValueError, match=message):
-        mapped(name, **(dict(memory=None) | options))
+        EpisodicAgent(name, features=MAP, **given)
 
 
 @pytest.mark.parametrize(
@@ -238,12 +238,3 @@ def test_bad_features_are_one_sentence_and_change_nothing(rows, message):
         learner.begin("anything")
     assert not learner.under_way
     assert bits(learner.state) == before
-
-
-@pytest.mark.parametrize("name", ["adaptive_lin_ucb", "cw_oful"])
-def test_bandits_with_more_than_plain_sums_are_refused(name):
-    options: dict[str, Any] = dict(features=MAP, horizon=1, **BANDIT_PARAMETERS[name])
-    with pytest.raises(
-        ValueError, match=r"^algorithm must be one of plain least squares for continuous states"
-    ):
-        EpisodicAgent(name, **options)

@@ -82,26 +82,3 @@ def test_saved_and_loaded_it_goes_on_as_if_it_had_never_stopped(tmp_path: Any) -
 
     file = tmp_path / "agent.safetensors"
     assert_saving_changes_nothing(make_agent, [*SEEN, *JUMPED], file, features=MAP)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        (dict(decision="mixture"), r"^mixture must let one memory decide, .*, got decision='mixture' and w"),
-        (
-            dict(weighing="per_step"),
-            r"^mixture must let one memory decide, .*'heaviest' and weighing='per_st",
-        ),
-        (dict(memory=0), r"^memory must be a positive integer, got 0$"),
-    ],
-)
-def test_bad_settings_are_one_sentence(parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        EpisodicAgent("adaptive_opt_wlsvi", features=MAP, horizon=SPEC.horizon, **parameters)
-
-
-def test_a_mixture_of_counts_is_refused() -> None:
-    with pytest.raises(
-        ValueError, match=r"^algorithm must be one of plain least squares for continuous states"
-    ):
-        agents("adaptive", memory=9, tolerance=0.1, base=dict(algorithm="ucbvi", scale=0.01))

@@ -85,17 +85,18 @@ def test_an_unknown_pair_is_worth_what_rewards_up_to_one_can_bring_and_a_visit_f
     assert default_ridge(horizon) <= 0.01
 
 
-def test_numbers_that_are_given_stay_as_they_are() -> None:
-    agent = EpisodicAgent("opt_wlsvi", features=TABLE, horizon=2, rate=0.9, ridge=0.5).agent
+@pytest.mark.parametrize(
+    ("algorithm", "parameters", "ridge"),
+    [("opt_wlsvi", dict(rate=0.9, ridge=0.5), 0.5), ("epsilon_greedy_lsvi", dict(epsilon=0.1), 1.0)],
+    ids=["given", "no radius"],
+)
+def test_a_ridge_that_is_given_and_that_of_an_algorithm_without_a_radius_stay(
+    algorithm: str, parameters: dict[str, float], ridge: float
+) -> None:
+    agent = EpisodicAgent(algorithm, features=TABLE, horizon=2, **parameters).agent
     assert isinstance(agent, BlockLeastSquares)
-    assert agent.base.ridge == 0.5
-    assert agent.base.exploration == Ucb(DEFAULT_RADIUS)
-
-
-def test_an_algorithm_without_a_radius_has_its_own_ridge() -> None:
-    agent = EpisodicAgent("epsilon_greedy_lsvi", features=TABLE, horizon=2, epsilon=0.1).agent
-    assert isinstance(agent, BlockLeastSquares)
-    assert agent.base.ridge == 1.0
+    assert agent.base.ridge == ridge
+    assert agent.base.exploration == Ucb(DEFAULT_RADIUS) or algorithm == "epsilon_greedy_lsvi"
 
 
 @pytest.mark.parametrize(("decision", "num_plans"), [("heaviest", 1), ("draw", 1), ("mixture", 5)])

@@ -15,7 +15,8 @@ from driftwise.base import AnchorMeasures
 from driftwise.online import EpisodicAgent
 from driftwise.online.features import Custom, Fourier, PerAction
 from tests.examples import PARAMETERS, SPEC, make
-from tests.online.test_episodic import bits, drawn_episodes, fitting_environment, led_through, online
+from tests.online.streams import bits
+from tests.online.test_episodic import drawn_episodes, fitting_environment, led_through, online
 from tests.online.test_episodic_memory import FEATURES, mapped
 
 SUPPOSED = st.one_of(  # states and rewards that people may pass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ import numpy as np
 import pytest
 
 from driftwise.analysis.replay_report import replay_lead, replay_page, replay_tables
-from driftwise.online import Bandit, DecisionLog, NamedBandit
-from driftwise.online.encoding import Encoder
+from driftwise.online import Bandit, DecisionLog
 from driftwise.online.replay import Options, Replay, TableLog, replay
 from driftwise.online.replay.confidence_sequences import DriftBound, TwoSided
 from driftwise.online.replay.logged_rows import _log_predicted, measure_dependence, read_rows
@@ -177,21 +175,6 @@ def test_rewards_in_another_unit_have_the_same_intervals_in_that_unit(tmp_path: 
         assert np.array(other.differences["logged"][kind]) == pytest.approx(20 * there)
 
 
-def test_arms_with_names_are_counted_by_them(tmp_path: Path) -> None:
-    rng, log = np.random.default_rng(3), DecisionLog(tmp_path / "log.jsonl")
-    bandit = NamedBandit("square_cb", own=Encoder.from_table({}), max_arms=3, gamma=2.0)
-    taken = list[str]()
-    for t in range(60):
-        offered = rng.permutation(["red", "green", "blue"])[: 2 + t % 2].tolist()
-        decision = bandit.decide({}, offered)
-        taken.append(decision.arm)
-        log.add_decision(decision)
-        log.add_reward(decision.id, float(decision.arm == "red"))
-    found = replay(log, {"uniform": {}}).logged.actions
-    assert {name: view.rows for name, view in found.items()} == Counter(taken)
-    assert {name: view.reward for name, view in found.items()} == {"red": 1, "green": 0, "blue": 0}
-
-
 def test_choices_without_a_chance_in_the_log_are_told(tmp_path: Path) -> None:
     log, arms = DecisionLog(tmp_path / "log.jsonl"), np.eye(2)
     bandit = Bandit("greedy", dim=2)
@@ -250,7 +233,6 @@ def test_evidence_against_randomness_is_at_most_one_on_average() -> None:
     [
         ({}, {}, "policies must have at least one"),
         ({"logged": {}}, {}, "policies must have names other than 'logged'"),
-        ({"mine": {}}, {}, "policy mine: algorithm must be one of"),
         ({"lin_uc": {}}, {}, "did you mean 'lin_ucb'"),
         ({"mine": {"algorithm": "lin_ucb", "beta": 1}}, {}, "policy mine: beta is no key of .*, expected"),
         ({"lin_ucb": {"radus": 1}}, {}, r"\(did you mean 'radius'\?\), expected one of "),
@@ -258,9 +240,7 @@ def test_evidence_against_randomness_is_at_most_one_on_average() -> None:
         ({"d_lin_ucb": {}}, {}, "rate is missing: d_lin_ucb needs it"),
         ({"d_lin_ucb": {"rate": [0.9, 0.8], "radius": 1}}, {}, r"single number, got a grid, \[0.9, 0.8\]$"),
         ({"uniform": {}}, {"frozen_after": ROWS}, "frozen_after must leave rows of the 400 to estimate on"),
-        ({"uniform": {}}, {"every": 0}, "every must be a positive integer, got 0"),
         ({"uniform": {}}, {"against": "unifrom"}, "against must be one of uniform, got 'unifrom'"),
-        ({"uniform": {}}, {"learn": "some"}, "learn must be one of accepted, all, got 'some'"),
         ({"uniform": {}}, {"clip": 0}, "clip must be a number above 0, got 0"),
         ({"uniform": {}}, {"reward_range": (1, 0)}, "reward_range must be a lower number and a higher one"),
         ({"uniform": {}}, {"delta": 0}, "delta must be"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -44,33 +45,27 @@ def lead(bandit: NamedBandit, num: int, arms: Any, seed: int = 0) -> list[Any]:
     return made
 
 
-def test_blocks_of_their_own_are_those_of_a_plain_bandit_with_numbered_arms():
-    names, bandit = ["red", "blue", "green"], named()
-    plain = Bandit("d_lin_ucb", dim=3 * CONTEXT.dim, **SETTINGS)
-    for decision, row in zip(lead(bandit, 40, names), rows(40), strict=True):
-        expected = plain.decide(np.kron(np.eye(3), CONTEXT(row)), id=decision.id)
-        assert (decision.arm, decision.index) == (names[expected.arm], expected.index)
-        assert (decision.bonus, decision.probability) == (expected.bonus, expected.probability)
-        assert [*decision.probabilities.items()] == [*zip(names, expected.probabilities, strict=True)]
-        assert [*decision.scores.values()] == expected.scores.tolist()
-        if not decision.id.endswith(("0", "5")):
-            plain.learn(decision.id, len(decision.arm) / 5)
-    assert bits(bandit.bandit.state) == bits(plain.state)
+ENCODERS = {
+    "own": {},
+    "shared": {"own": None, "shared": ARM, "max_arms": 0},
+    "both": {"shared": ARM},
+}
 
 
-@pytest.mark.parametrize("own", [None, CONTEXT], ids=["shared", "both"])
-def test_shared_weights_see_the_columns_of_context_and_arm_beside_blocks_of_their_own(own):
-    arms = {"red": RED, "blue": BLUE, "green": GREEN}
-    bandit = named(own=own, shared=ARM, max_arms=0 if own is None else 3)
-    plain = Bandit("d_lin_ucb", dim=ARM.dim + (0 if own is None else 3 * CONTEXT.dim), **SETTINGS)
-    for decision, row in zip(lead(bandit, 30, arms), rows(30), strict=True):
-        features = ARM.rows([{**row, **each} for each in arms.values()])
-        if own is not None:
-            features = np.hstack([features, np.kron(np.eye(3), CONTEXT(row))]) / np.sqrt(2)
-        assert np.linalg.norm(features, axis=1).max() <= 1
-        expected = plain.decide(features, id=decision.id)
+@pytest.mark.parametrize("encoders", ENCODERS.values(), ids=ENCODERS)
+def test_it_is_a_plain_bandit_on_blocks_of_own_weights_beside_the_columns_of_context_and_arm(encoders):
+    arms, bandit = {"red": RED, "blue": BLUE, "green": GREEN}, named(**encoders)
+    plain = Bandit("d_lin_ucb", dim=bandit.encoding.dim, **SETTINGS)
+    for decision, row in zip(lead(bandit, 40, arms), rows(40), strict=True):
+        own = np.kron(np.eye(3), CONTEXT(row))
+        shared = ARM.rows([{**row, **each} for each in arms.values()])
+        both = own if not encoders else shared if "own" in encoders else np.hstack([shared, own]) / np.sqrt(2)
+        np.testing.assert_array_equal(decision.blocks.features, both)
+        expected = plain.decide(both, id=decision.id)
         assert (decision.arm, decision.index) == ([*arms][expected.arm], expected.index)
-        np.testing.assert_array_equal(decision.blocks.features, features)
+        assert (decision.bonus, decision.probability) == (expected.bonus, expected.probability)
+        assert [*decision.probabilities.items()] == [*zip(arms, expected.probabilities, strict=True)]
+        assert [*decision.scores.values()] == expected.scores.tolist()
         if not decision.id.endswith(("0", "5")):
             plain.learn(decision.id, len(decision.arm) / 5)
     assert bits(bandit.bandit.state) == bits(plain.state)
@@ -390,11 +385,7 @@ def test_threads_may_decide_learn_and_retire_at_once():
         assert not state.cross[0, bandit.encoding.block(free)].any()
 
 
-@pytest.mark.parametrize(
-    "encoders",
-    [{}, {"own": None, "shared": ARM, "max_arms": 0}, {"shared": ARM}],
-    ids=["own", "shared", "both"],
-)
+@pytest.mark.parametrize("encoders", ENCODERS.values(), ids=ENCODERS)
 def test_decisions_with_names_are_logged_and_replayed_as_they_are(encoders, tmp_path):
     bandit = named(epsilon=0.2, **encoders)
     log, arms = DecisionLog(tmp_path / "log.jsonl"), {"red": RED, "blue": BLUE, "green": GREEN}
@@ -409,8 +400,11 @@ def test_decisions_with_names_are_logged_and_replayed_as_they_are(encoders, tmp_
         assert [*decision.probabilities][found.arm] == decision.arm
         np.testing.assert_array_equal(found.arms, decision.blocks.features)
         np.testing.assert_array_equal(found.probabilities, [*decision.probabilities.values()])
-    found = replay(log, {"as it is": bandit, "uniform": {}}).policies["as it is"]
-    assert {*found.actions} == {*arms}  # by their names
+    found = replay(log, {"as it is": bandit}).logged.actions
+    taken = Counter(decision.arm for decision in made)
+    assert {name: (view.rows, view.reward) for name, view in found.items()} == {
+        name: (taken[name], float(name == "red")) for name in arms
+    }
     lines = [json.loads(line) for line in Path(log.path).read_text(encoding="utf-8").splitlines()]
     assert all(len(line["own"]) == 1 for line in lines if "own" in line)  # one context for all arms
     with pytest.raises(ValueError, match=r"^arms, features must be left out .* have names, got some$"):

@@ -22,7 +22,6 @@ from tests.reference.replay import Row, replayed
 
 CHANCES = np.array([0.5, 0.3, 0.2])  # of the logging policy
 COLUMNS: dict[str, Any] = dict(action="arm", reward="gain", features=("x",), propensity="chance")
-UNIFORM_VALUE = 1.6 / 3  # of means ½ ± 0.4x and 0.6 for x uniform in [−1, 1]
 
 
 def drawn(rows: int, seed: int = 0) -> dict[str, Any]:
@@ -70,38 +69,19 @@ def written(path: Path, text: str, **changed: Any) -> TableLog:
     return TableLog(path, **COLUMNS, **changed)
 
 
-def in_both_formats(folder: Path, columns: dict[str, Any], small: int, **changed: Any) -> list[TableLog]:
-    """Return logs of the same table as CSV and as parquet, each in small blocks and in one."""
-    parquet.write_table(pa.table(columns), folder / "log.parquet")
-    paths = write_csv(folder / "log.csv", columns), folder / "log.parquet"
-    given = COLUMNS | changed
-    return [TableLog(path, **given, bytes_at_once=size) for path in paths for size in (small, 1 << 20)]
-
-
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> TableLog:
-    return TableLog(write_csv(tmp_path_factory.mktemp("logs") / "log.csv", drawn(3000)), **COLUMNS)
-
-
-@pytest.mark.parametrize("columns", [COLUMNS, {**COLUMNS, "propensity": None}], ids=["known", "shares"])
-def test_every_estimate_covers_the_value_of_a_uniform_policy(log: TableLog, columns: dict[str, Any]) -> None:
-    whole, own = replay(TableLog(log.path, **columns), "uniform")
-    found = own.final
-    assert whole.logged.final.values["IPS"].value == pytest.approx(drawn(3000)["gain"].mean())
-    for name in ("replay", "IPS", "SNIPS", "DR"):
-        value, error = found.values[name]
-        assert abs(value - UNIFORM_VALUE) < 4 * error, name
-        assert error < 0.025, name
-    assert found.accepted == pytest.approx(3000 * 0.2, rel=0.2)  # p_min of all, whatever the action
-
-
-@pytest.mark.parametrize("frozen_after", [None, 1, *range(36, 44)])
-def test_a_replay_is_the_plain_loop_over_the_log(tmp_path: Path, frozen_after: int | None) -> None:
-    """The reward model predicts before it learns, and freezing is exact to the row."""
+@pytest.mark.parametrize(
+    ("frozen_after", "known"), [(None, True), (None, False), *((row, True) for row in (1, *range(36, 44)))]
+)
+def test_a_replay_is_the_plain_loop_over_the_log(
+    tmp_path: Path, frozen_after: int | None, known: bool
+) -> None:
+    """The reward model predicts before it learns; freezing is exact to the row; shares are propensities."""
     columns = drawn(80, seed=4)
-    log = TableLog(write_csv(tmp_path / "log.csv", columns), **COLUMNS)
+    names = COLUMNS if known else COLUMNS | {"propensity": None}
+    log = TableLog(write_csv(tmp_path / "log.csv", columns), **names)
+    shares = {arm: np.mean(columns["arm"] == arm) for arm in "abc"}
     rows = [
-        Row(np.array([x]), "abc".index(arm), gain, chance)
+        Row(np.array([x]), "abc".index(arm), gain, chance if known else shares[arm])
         for x, arm, gain, chance in zip(*columns.values(), strict=True)
     ]
     expected = replayed(
@@ -112,6 +92,7 @@ def test_a_replay_is_the_plain_loop_over_the_log(tmp_path: Path, frozen_after: i
         values = found.whole.logged.final.values if name == "logged" else found.final.values
         assert values["IPS" if name == "logged" else name] == pytest.approx(wanted, rel=1e-9), name
     assert (found.final.accepted, found.own.learnt) == (expected.accepted, expected.learnt)
+    assert found.final.events == 80 - (frozen_after or 0)
 
 
 EQUAL = {f"{num} of {weight}": np.full(num, weight) for num in (2, 3, 5) for weight in (0.1, 0.3, 7.0)}
@@ -190,46 +171,30 @@ def test_more_weights_than_can_be_learnt_are_refused_with_a_way_out(tmp_path: Pa
         replay(log, "uniform")
 
 
-def test_spaces_around_actions_do_not_count(tmp_path: Path) -> None:
-    log = written(tmp_path / "log.csv", "x,arm,gain,chance\n1, u,1,1\n2,u,1,1\n3,v ,1,1\n")
-    assert replay(log, "uniform").own.actions.keys() == {"u", "v"}
-
-
-@pytest.mark.parametrize("shared", [False, True])
-def test_features_of_actions_stay_in_the_unit_ball(shared: bool) -> None:
-    low, high = np.array([0.0, 7.0, -3.0]), np.array([1e6, 7.0, 3.0])
-    rows = np.vstack([np.random.default_rng(3).uniform(low, high, size=(20, 3)), low, high])
-    features = dict(zip("xyz", rows.T, strict=True)) | {"w": np.array(["u", "v"] * 11, dtype=object)}
-    encoder = Encoder.from_frame(features, deviations=None)
-    encoding = ActionEncoding(encoder, num_actions=4, shared=shared)
-    for context in encoder.rows(features):
-        features = encoding.actions(context)
-        assert features.shape == (4, encoding.dim)
-        assert (np.linalg.norm(features, axis=1) <= 1 + 1e-12).all()
-        assert len(np.unique(features, axis=0)) == 4
-    assert encoding.dim == (10 if shared else 24)
-
-
 def test_blocks_of_any_size_and_both_formats_give_the_same_numbers(tmp_path: Path) -> None:
-    logs = in_both_formats(tmp_path, drawn(400), 600)
-    lengths = [[len(block.rewards) for block in log.blocks()] for log in logs]
-    assert [max(each) < 30 for each in lengths] == [True, False, True, False]  # what is held at a time
-    first, *others = (replay(each, "d_lin_ucb", {"rate": 0.99, "radius": 0.3}, every=150) for each in logs)
-    assert [window.row for window in first.own.windows] == [150, 300, 400]
+    columns = drawn(400) | {"land": np.array(["de", "fr", "it"])[np.arange(400) % 3]}
+    columns["gain"] = columns["gain"] > 0  # as `True` in text
+    parquet.write_table(pa.table(columns), tmp_path / "log.parquet")
+    given = COLUMNS | {"features": ("x", "land")}
+    logs = [
+        TableLog(path, **given, bytes_at_once=size)
+        for path in (write_csv(tmp_path / "log.csv", columns), tmp_path / "log.parquet")
+        for size in (600, 1 << 20)
+    ]
+    lengths = [max(len(block.rewards) for block in log.blocks()) for log in logs]
+    assert [length < 30 for length in lengths] == [True, False, True, False]  # what is held at a time
+    samples, *others = map(read_samples, logs)
     for other in others:
-        assert other.own.windows == first.own.windows
-    last = first.own.windows[-1]
-    assert (last.window.events, last.so_far.events) == (100, 400)
-
-
-def test_booleans_are_numbers_in_both_formats(tmp_path: Path) -> None:
-    columns = drawn(50)
-    said = {**columns, "gain": columns["gain"] > 0}
-    parquet.write_table(pa.table(said), tmp_path / "log.parquet")
-    files = [write_csv(tmp_path / "numbers.csv", columns), write_csv(tmp_path / "said.csv", said)]
-    read = [read_samples(TableLog(file, **COLUMNS)) for file in (*files, tmp_path / "log.parquet")]
-    for each in read[1:]:
-        np.testing.assert_array_equal(each.rewards, read[0].rewards)
+        np.testing.assert_array_equal(other.features, samples.features)
+        np.testing.assert_array_equal(other.rewards, columns["gain"])
+    assert samples.encoding is not None
+    assert samples.encoding.encoder.names == ["1", "x", "land=de", "land=fr", "land=it"]
+    blocks = samples.features.reshape(400, 3, 5)[np.arange(400), ["abc".index(arm) for arm in columns["arm"]]]
+    np.testing.assert_allclose(blocks[:, 2:], np.eye(3)[np.arange(400) % 3] / np.sqrt(3))
+    first, *others = (replay(log, "d_lin_ucb", {"rate": 0.99, "radius": 0.3}, every=150).own for log in logs)
+    assert [window.row for window in first.windows] == [150, 300, 400]
+    assert all(other.windows == first.windows for other in others)
+    assert (first.windows[-1].window.events, first.windows[-1].so_far.events) == (100, 400)
 
 
 def test_rows_that_lack_a_value_are_counted_and_left_out(tmp_path: Path) -> None:
@@ -245,22 +210,10 @@ def test_rows_that_lack_a_value_are_counted_and_left_out(tmp_path: Path) -> None
 
 
 def test_numbers_that_look_whole_at_first_are_read_to_the_end(tmp_path: Path) -> None:
-    lines = ["x,arm,gain,chance"] + ["1,2,0,0.5", "0,1,1,0.5"] * 50 + ["0.25,1.5,0.5,0.5"]
+    lines = ["x,arm,gain,chance"] + ["1,2,0,0.5", "0, 1,1,0.5"] * 50 + ["0.25,1.5 ,0.5,0.5"]
     found = replay(written(tmp_path / "log.csv", "\n".join(lines), bytes_at_once=64), "uniform")
+    # spaces around actions do not count
     assert (found.whole.rows, [*found.own.actions]) == (101, ["1", "1.5", "2"])
-
-
-def test_words_are_one_hot_in_both_formats_and_in_blocks_of_any_size(tmp_path: Path) -> None:
-    columns = drawn(60) | {"land": np.array(["de", "fr", "it"])[np.arange(60) % 3]}
-    logs = in_both_formats(tmp_path, columns, 300, features=("x", "land"))
-    read = [read_samples(log) for log in logs]
-    names = ["1", "x", "land=de", "land=fr", "land=it"]
-    assert read[0].encoding is not None
-    assert read[0].encoding.encoder.names == names
-    for samples in read:
-        np.testing.assert_array_equal(samples.features, read[0].features)
-    blocks = read[0].features.reshape(60, 3, 5)[np.arange(60), ["abc".index(arm) for arm in columns["arm"]]]
-    np.testing.assert_allclose(blocks[:, 2:], np.eye(3)[np.arange(60) % 3] / np.sqrt(3))
 
 
 def test_times_are_read_as_seconds_timestamps_and_text(tmp_path: Path) -> None:

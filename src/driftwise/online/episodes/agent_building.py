@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from driftwise.algorithms.algorithm import find_algorithm
@@ -34,9 +33,10 @@ def default_ridge(horizon: int) -> float:
     return min(_LARGEST_RIDGE, (DEFAULT_RADIUS / horizon) ** 2)
 
 
-DEFAULTS: Mapping[str, Callable[[int], float]] = MappingProxyType(
-    {"radius": lambda horizon: DEFAULT_RADIUS, "ridge": default_ridge}
-)
+DEFAULTS: Mapping[str, Callable[[int], float]] = {
+    "radius": lambda horizon: DEFAULT_RADIUS,
+    "ridge": default_ridge,
+}
 
 
 def with_defaults(algorithm: str, parameters: Mapping[str, Any], horizon: int) -> dict[str, Any]:
@@ -79,10 +79,10 @@ def with_memory(agent: Agent, *, memory: int | None, tolerance: float) -> Agent:
     if isinstance(agent, DetectAndRestart):
         expected = "play nothing by force, which is done in tables of states, where states cannot be counted"
         raise ArgumentError("algorithm", expected, agent)
-    inner = agent.base if isinstance(agent, Wrapper) else agent
     if isinstance(agent, Wrapper) and not isinstance(agent, MixtureOfMemories):
-        base: Any = with_memory(inner, memory=memory, tolerance=tolerance)
+        base: Any = with_memory(agent.base, memory=memory, tolerance=tolerance)
         return dataclasses.replace(agent, base=base)  # pyright: ignore[reportArgumentType]
+    inner = agent.base if isinstance(agent, MixtureOfMemories) else agent
     if not isinstance(inner, LeastSquares) or inner.noise is not None or inner.caution is not None:
         raise ArgumentError("algorithm", "be one of plain least squares for continuous states", agent)
     if isinstance(agent, MixtureOfMemories):

@@ -22,7 +22,6 @@ from driftwise.base.types import (
     Plan,
     Radius,
     Sample,
-    Spec,
 )
 from driftwise.parts import LeastSquares, Ucb, Unperturbed
 from driftwise.parts.noise import forecast_episode
@@ -30,7 +29,7 @@ from driftwise.parts.regression import empty_moments
 
 
 @part
-class BlockLeastSquares(Forecaster):
+class BlockLeastSquares(Wrapper, Forecaster):
     """`base` where `Λ` is block-diagonal, `[H, B, m, m]`: the same up to rounding, for `1/B²` of the work.
 
     One-hot features are blocks of one, and an action with features of its own is a block; `find_blocks` finds
@@ -40,20 +39,13 @@ class BlockLeastSquares(Forecaster):
     base: LeastSquares = member(LeastSquares)
 
     @property
-    def spec(self) -> Spec:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.base.spec
-
-    @property
     def forgetting(self) -> Forgetting:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.base.forgetting
 
-    @property
-    def optimistic(self) -> bool:
-        return self.base.optimistic
-
     def init(self, features: FeatureTable) -> Moments:
         horizon, num_states = self.spec.horizon, self.spec.num_states
-        sample = self._sample(features.get(Blocks), np.zeros((horizon, self.spec.dim)), np.zeros(horizon))
+        steps = np.zeros((horizon, self.spec.dim)), np.zeros(horizon), np.zeros(horizon, dtype=np.int32)
+        sample = _sample(features.get(Blocks), *steps)
         uses = self.base.exploration.uses_gram_sq
         moments = empty_moments(sample, num_states if horizon > 1 else 0, self.base.ridge, gram_sq=uses)
         return self.forgetting.init(moments, sample)
@@ -80,7 +72,7 @@ class BlockLeastSquares(Forecaster):
         return Plan(plain, bonus.reshape(q.shape), q, self.policy(q), values[:-1])
 
     def update(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Moments:
-        sample = self._sample(features.get(Blocks), episode.features, episode.rewards, episode.successors)
+        sample = _sample(features.get(Blocks), episode.features, episode.rewards, episode.successors)
         return self.forgetting.update(state, sample)
 
     def forecast(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
@@ -98,15 +90,12 @@ class BlockLeastSquares(Forecaster):
     def moments(self, state: Moments) -> Moments:
         return state
 
-    def _sample(
-        self, blocks: Blocks, features: np.ndarray, rewards: np.ndarray, successors: Any = None
-    ) -> Sample:
-        """Return steps with features `[H, d]` as samples `[H, B]` of blocks, all but one of them 0."""
-        parts = features[:, blocks.order]
-        lead = parts.shape[:2]
-        reached = np.zeros(len(parts), dtype=np.int32) if successors is None else successors
-        paid, reached = (np.broadcast_to(values[:, None], lead) for values in (rewards, reached))
-        return Sample(parts, paid, reached, np.ones(lead))
+
+def _sample(blocks: Blocks, features: np.ndarray, rewards: np.ndarray, successors: np.ndarray) -> Sample:
+    """Return steps with features `[H, d]` as samples `[H, B]` of blocks, all but one of them 0."""
+    lead = len(features), len(blocks.order)
+    paid, reached = (np.broadcast_to(values[:, None], lead) for values in (rewards, successors))
+    return Sample(features[:, blocks.order], paid, reached, np.ones(lead))
 
 
 def find_blocks(features: np.ndarray) -> Blocks | None:

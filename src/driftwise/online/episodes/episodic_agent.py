@@ -16,12 +16,12 @@ from driftwise.base.knowledge import MeanRewards
 from driftwise.base.part import from_config, require_single, to_config
 from driftwise.base.random import episode_keys
 from driftwise.base.types import FeatureTable, Spec
-from driftwise.base.validation import ArgumentError, require_count, require_instance
+from driftwise.base.validation import ArgumentError, require_array, require_count, require_instance
 from driftwise.online import agent_files
 from driftwise.online.episodes.agent_building import with_defaults, with_memory
 from driftwise.online.episodes.blocks import BlockLeastSquares, with_blocks
 from driftwise.online.episodes.remembered import MemoryPlan, RememberedLeastSquares, RememberedMixture
-from driftwise.online.episodes.states import States, Step, make_states, restore_states, with_rewards
+from driftwise.online.episodes.states import MappedStates, States, Step, TableOfStates, restore_states
 from driftwise.online.features import FeatureMap
 from driftwise.online.limits import finite_plan, first_state, require_reward, within_memory
 from driftwise.online.summary import EpisodicSummary, Gauge, summary_fields
@@ -95,7 +95,7 @@ class EpisodicAgent:
         metadata: Mapping[str, Any] | None = None,
         **parameters: Any,
     ) -> None:
-        states = make_states(features)
+        states = MappedStates(features) if callable(features) else TableOfStates(features)
         spec = Spec(states.num_states, states.num_actions, states.dim, require_count("horizon", horizon))
         agent = build(spec, algorithm, **with_defaults(algorithm, parameters, horizon))
         require_single(agent)
@@ -148,12 +148,14 @@ class EpisodicAgent:
         """Start an episode in a state; mean `rewards` `[H, S, A]` are for algorithms that need them."""
         if self._open is not None:
             raise RuntimeError("begin must come after the end of an episode, which is under way; see end()")
-        first, table = self.states.check("state", state), self._table
+        first, table, spec = self.states.check("state", state), self._table, self.agent.spec
         if (MeanRewards in self.agent.needs) != (rewards is not None):
             expected = "left out" if rewards is not None else "given, as the algorithm needs the mean ones"
             raise ArgumentError("rewards", f"be {expected}", rewards)
         if rewards is not None:
-            table = with_rewards(table, rewards, self.agent.spec)
+            means = require_array("rewards", rewards, (spec.horizon, spec.num_states - 1, spec.num_actions))
+            means = np.pad(means, [(0, 0), (0, 1), (0, 0)])  # none in the state after the end
+            table = table.with_extras(MeanRewards(means.reshape(spec.horizon, -1)))
         _, for_plan, for_actions = episode_keys(self._key, self.num_episodes)
         if self.num_episodes % self.plan_every == 0:
             with np.errstate(all="ignore"):

@@ -73,7 +73,12 @@ class TableOfStates:
         for kind in (kind for kind in shapes if kind in agent.needs):
             if kind.label not in known:
                 raise ArgumentError("known", f"have the {kind.label} that the algorithm needs", sorted(known))
-            extras.append(_with_end(kind(require_array(kind.label, known[kind.label], shapes[kind]))))
+            array = require_array(kind.label, known[kind.label], shapes[kind])
+            if kind is Positions:  # the state after the end is far from all others, and never reached
+                array = np.concatenate([array, array[:1] * (0.0, 1.0) + (_FAR, 0.0)]).reshape(-1, 2)
+            else:
+                array = np.pad(array, [(0, 0)] * 3 + [(0, 1)] if kind is AnchorMeasures else (0, 1))
+            extras.append(kind(array))
         if MeanRewards in agent.needs:  # until the first episode has them
             extras.append(MeanRewards(np.zeros((horizon, self.num_states * self.num_actions))))
         return feature_table(self._features).with_extras(*extras)
@@ -128,18 +133,13 @@ class MappedStates:
 States = TableOfStates | MappedStates
 
 
-def make_states(features: Any) -> States:
-    """Return states with these features, a table or a map."""
-    return MappedStates(features) if callable(features) else TableOfStates(features)
-
-
 def restore_states(file: AgentFile, features: FeatureMap | None, spec: Spec) -> States:
     """Return the states of the agent in a file; `features` are for a map that the file cannot describe."""
     described, table = file.description["features"], file.tensors.get("features")
     if table is not None:
         if features is not None:
             raise ArgumentError("features", "be left out, as the file has them in a table", features)
-        return make_states(table)
+        return TableOfStates(table)
     if features is None and described is None:
         raise ArgumentError("features", "be the map that the agent was made with", None)
     states = MappedStates(from_config(described) if features is None else features)
@@ -148,24 +148,6 @@ def restore_states(file: AgentFile, features: FeatureMap | None, spec: Spec) -> 
         expected = f"be of {want[0]} actions and {want[1]} dimensions, as those of the agent that was saved"
         raise ArgumentError("features", expected, states.features, f"{have[0]} and {have[1]}")
     return states
-
-
-def with_rewards(table: FeatureTable, rewards: Any, spec: Spec) -> FeatureTable:
-    """Return the table with mean rewards `[H, S, A]` of an episode, and none in the state after its end."""
-    array = require_array("rewards", rewards, (spec.horizon, spec.num_states - 1, spec.num_actions))
-    padded = np.pad(array, [(0, 0), (0, 1), (0, 0)])
-    return table.with_extras(MeanRewards(padded.reshape(spec.horizon, -1)))
-
-
-def _with_end(known: Any) -> Any:
-    """Return what is known with the state after the end, which is never reached and far from all others."""
-    array = known.array
-    if isinstance(known, Positions):
-        far = array[:1] * (0.0, 1.0) + (_FAR, 0.0)
-        return Positions(np.concatenate([array, far]).reshape(-1, 2))
-    return type(known)(
-        np.pad(array, [(0, 0)] * 3 + [(0, 1)] if isinstance(known, AnchorMeasures) else (0, 1))
-    )
 
 
 def _in_unit_ball(features: np.ndarray) -> np.ndarray:
