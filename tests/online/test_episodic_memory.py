@@ -203,11 +203,7 @@ def test_a_file_that_lacks_a_tensor_is_refused_in_one_sentence(lost, tmp_path):
             dict(decision="mixture"),
             "^mixture must .*, got decision='mixture' and weighing",
         ),
-        (
-            "adaptive_opt_wlsvi",
-            dict(weighing="per_step"),
-            "^mixture must .*='heaviest' and weighing='per_step'",
-        ),
+        ("adaptive_opt_wlsvi", PER_STEP, "^mixture must .*'heaviest' and weighing='per_step'"),
         ("adaptive_opt_wlsvi", dict(memory=0), "^memory must be a positive integer, got 0$"),
         ("detect_and_restart", {}, "^algorithm must play nothing by force, which is done in tables"),
         ("matrix_rl", {}, "^algorithm must learn from what it earns alone where states cannot be counted"),
