@@ -4,10 +4,12 @@ All tests that simulate use these sizes: a compiled program depends on shapes an
 whole suite shares a handful of them.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
+import pytest
 
 import driftwise as dw
 from driftwise.algorithms import build
@@ -266,6 +268,11 @@ def make_continuing(drift: dw.drift.Drift = DRIFTS["abrupt"], **options: Any) ->
 def continuing_agent(name: str) -> Agent:
     """The example agent of an algorithm, in a problem without episodes."""
     return build(CONTINUING, name, **CONTINUING_PARAMETERS[name])
+
+
+def refused(message: str) -> Any:
+    """A context in which a call has to fail with a sentence that begins so."""
+    return pytest.raises(ValueError, match=f"^{re.escape(message)}")
 
 
 def plain_values(agent: Agent, environment: Environment, **address: Any) -> np.ndarray:

@@ -341,8 +341,6 @@ def test_what_does_not_fit_is_refused():
     )
     with pytest.raises(ValueError, match=message):
         algorithms.variation_ucrl.tuned(CONTINUING, num_episodes=10, variation=1.0, variations=short)
-    with pytest.raises(ValueError, match=r"^changes must be a list of steps, got 3$"):
-        algorithms.sw_ucrl.tuned(CONTINUING, num_episodes=10, changes=3, diameter=2.0)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.slow

@@ -109,15 +109,6 @@ def test_q_on_a_partition_less_its_bonus_is_the_estimate():
         np.testing.assert_allclose(estimate[visited], plain.q[-1][visited], atol=1e-12)
 
 
-def test_a_square_is_cut_where_it_is_visited():
-    environment = oil_discovery(num_states=8, num_actions=8, horizon=2, drift=STATIONARY)
-    *_, last = dw.play(adaptive_q_learning(environment.spec, radius=0.1), environment, 400)
-    depth = last.carry.state.depth[0].reshape(
-        8, 8
-    )  # of the first step, in which the state is always the same
-    assert depth[0].max() > depth[4:].max() == 1
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "learner",
@@ -326,8 +317,6 @@ def test_tuned_kerns_can_be_the_papers_whose_variation_weighs_transitions_by_the
         assert made.bandwidth == tuning.kernel_bandwidth(**run, tuning=tuned)
         rate = tuning.kernel_rate(**run, horizon=SPEC.horizon, tuning=tuned)
         assert made.forgetting == dw.forgetting.ExponentialWeights(rate)
-    with pytest.raises(ValueError, match=r"^tuning must be one of ours, paper_r1, paper_r2, got 'mine'"):
-        kernel_ucbvi.tuned(SPEC, **run, tuning="mine")
 
 
 def test_an_experiment_file_passes_on_the_moves_of_the_pair_that_moves_most():

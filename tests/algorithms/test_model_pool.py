@@ -43,17 +43,20 @@ def rounds(environment: LinearBandit, num_rounds: int, seed: int, **options: Any
         yield played, arms if present is None else np.where(present[:, None], arms, np.nan)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("fewest", [6, 2])
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", AGENTS)
-def test_the_pool_equals_the_paper_arm_by_arm(name, seed):
+def test_the_pool_equals_the_paper_arm_by_arm(name, seed, fewest):
     master = Master(2, noise_scale=NOISE, **AGENTS[name])
-    sizes = []
-    for played, arms in rounds(bandit(), 180, seed, **AGENTS[name]):
-        arm = int(played.episode.actions[0])
-        assert master.arm(arms) == arm
+    sizes, numbers = [], set()
+    for played, arms in rounds(bandit(fewest=fewest), 180, seed, **AGENTS[name]):
+        arm, there = int(played.episode.actions[0]), np.flatnonzero(~np.isnan(arms[:, 0]))
+        assert there[master.arm(arms[there])] == arm
         master.learn(arms[arm], float(played.episode.rewards[0]))
         assert_same_pool(played, master)
         sizes.append(len(master.models))
+        numbers.add(len(there))
+    assert numbers == {*range(fewest, 7)}
     assert master.num_created > 1  # the comparison has seen pools change
     assert (max(sizes) > 1) == (name != "restarted")
     assert (master.num_overflows > 0) == (name == "crowded")
@@ -83,18 +86,6 @@ def test_the_first_judgement_on_a_model_leaves_the_window_as_all_others_do():
         state = agent.update(state, one.features, one.plan, episode)
         wrong.append(int(state.num_wrong[0]))
     assert wrong == [1, 1, 1, 0, 0]
-
-
-def test_the_pool_equals_the_paper_where_arms_come_and_go():
-    master = Master(2, noise_scale=NOISE, **HASTY)
-    numbers = set()
-    for played, arms in rounds(bandit(fewest=2), 150, 0, **HASTY):
-        there = np.flatnonzero(~np.isnan(arms[:, 0]))
-        arm = int(played.episode.actions[0])
-        assert there[master.arm(arms[there])] == arm
-        master.learn(arms[arm], float(played.episode.rewards[0]))
-        numbers.add(len(there))
-    assert numbers == {2, 3, 4, 5, 6}
 
 
 @pytest.mark.slow

@@ -185,12 +185,6 @@ def test_restarts_forget_what_was_rewarded_before_a_change():
     assert anew.regret[:, 200:].mean() < never.regret[:, 200:].mean() / 2
 
 
-def test_an_agent_starts_anew_after_its_period():
-    *_, last = dw.play(online_q_reps(SPEC, **AGENT, period=5), make("oil_discovery"), 10)
-    for leaf in last.carry.state:
-        assert not np.any(leaf)
-
-
 def test_it_believes_the_values_of_its_policy_if_estimates_are_right():
     environment = make("oil_discovery", STATIONARY)
     agent, true = online_q_reps(SPEC, **AGENT), environment.model(0)

@@ -6,7 +6,6 @@ import ast
 import inspect
 import pickle
 import pydoc
-import re
 from typing import Annotated, Any, TypedDict, Unpack
 
 import pytest
@@ -15,7 +14,7 @@ from driftwise.algorithms import ALGORITHMS, build, d_lin_ucb, lsvi_ucb, opt_wls
 from driftwise.algorithms.algorithm import register
 from driftwise.base import Agent, Spec
 from driftwise.base.schema import add_defaults, format_call, get_signature
-from tests.examples import BANDIT, BANDIT_PARAMETERS, CONTINUING_PARAMETERS, PARAMETERS, SPEC, agent
+from tests.examples import BANDIT, BANDIT_PARAMETERS, CONTINUING_PARAMETERS, PARAMETERS, SPEC, agent, refused
 
 
 class Group(TypedDict, total=False):
@@ -133,11 +132,21 @@ a number above 0: online_q_reps.learning_rate=0.0 online_q_reps.softness=-1.0 on
 a number above 0: cw_oful.alpha=0.0 d_glb_omd.norm_bound=0
 a number in (0, 1]: d_lin_ucb.rate=1.5 robust_weight_ucb.rate=0.0 d_glb_omd.rate=1.1 ucrl2.delta=0.0
 a number in (0, 1]: online_q_reps.exploration=0 dynamic_lin_ucb.delta=0 dynamic_lin_ucb.badness_delta=2
-a number in [0, 1]: dynamic_lin_ucb.admit_share=1.5 random_restart.probability=2
+a number in [0, 1]: dynamic_lin_ucb.admit_share=1.5 random_restart.probability=2 covering_restart.forcing=2
+a number in [0, 1]: detect_and_restart.forcing=2
+a number in (0, 1): master.delta=1
+a number above 0: master.regret_scale=0 master_lsvi_ucb.beta_scale=0 lin_ucb.tuned.ridge=-2.0
+a number above 0: cw_oful.tuned.noise_scale=0.0 opt_rlsvi.tuned.upper_scale=0
+a number of at least 0: master.test_scale=-1 oppo.tuned.beta_scale=-1
+a number of at least 0 where no radius is given: d_lin_ucb.noise_scale=None lin_ucb.noise_scale=None
+a positive integer: borl.num_episodes=0 borl.block_length=0 opt_wlsvi_borl.num_episodes=0
+a positive integer: ada_lsvi_ucb_restart.block_length=paper detect_and_restart.num_episodes=0
+a positive integer: covering_restart.num_episodes=0 ucrl_vtr.tuned.num_kernels=0
+a list of steps: sw_ucrl.tuned.changes=3
 an integer of at least 1: restart_q_ucb.period=0 restart_q_ucb_freedman.reference_after=0 sw_lin_ucb.length=0
 an integer of at least 1: restart_lin_ucb.period=0 sw_lin_ucb.num_episodes=0 restart_lin_ucb.num_episodes=0
 an integer of at least 1: dynamic_lin_ucb.window=0 ucrl_vtr_plus.period=0
-an integer of at least 0: oppo.policy_period=-1 online_q_reps.period=-1
+an integer of at least 0: oppo.policy_period=-1 online_q_reps.period=-1 master.first_order=0.5
 a positive integer: dynamic_lin_ucb.capacity=0 ucrl2.max_iterations=0 oracle_restart.changes=(3,0)
 one of hoeffding, bernstein: ucbvi.bonus=freedman
 one of uniform, published: sw_lin_ucb.confidence=publishd restart_lin_ucb.confidence=paper
@@ -145,7 +154,13 @@ one of count, determinant: lin_ucb.information=det restart_lin_ucb.information=d
 one of folded, signed: d_rand_lin_ucb.sign=+
 one of exact, resampled: online_q_reps.covariance=guess
 one of identity, logistic, log: d_glb_omd.link=probit
+one of published, corrected, orthogonal: d_lin_ucb.tuned.tuning=papr
+one of none, exponential, window, restart: opt_rlsvi.tuned.forgetting=rate
+one of unknown, known: lsvi_ucb_restart.tuned.local_variation=know
+one of ours, paper_r1, paper_r2: kernel_ucbvi.tuned.tuning=mine
 """
+# what tuned forms need besides the argument in question
+RUN: dict[str, Any] = dict(num_episodes=100, variation=4.0, noise_scale=0.3, num_kernels=2, diameter=2.0)
 
 
 CASES = [line.split(": ") for line in OUTSIDE.strip().splitlines()]
@@ -153,9 +168,14 @@ CASES = [line.split(": ") for line in OUTSIDE.strip().splitlines()]
 
 @pytest.mark.parametrize(("expected", "case"), [(kind, case) for kind, row in CASES for case in row.split()])
 def test_arguments_outside_their_range_are_refused_by_name(expected, case):
-    name, argument, text = re.split(r"[.=]", case, maxsplit=2)
-    value = ast.literal_eval(text) if text[-1].isdigit() or text[0] == "(" else text
-    known = (BANDIT_PARAMETERS | CONTINUING_PARAMETERS | PARAMETERS)[name]
-    message = f"{argument} must be {expected}, got {0 if argument == 'changes' else value!r}"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        build(agent(name).spec, name, **{**known, argument: value})
+    (name, *tuned, argument), text = case[: case.index("=")].split("."), case[case.index("=") + 1 :]
+    value = ast.literal_eval(text) if text[-1].isdigit() or text[0] == "(" or text == "None" else text
+    spec, known = agent(name).spec, (BANDIT_PARAMETERS | CONTINUING_PARAMETERS | PARAMETERS)[name]
+    message = f"{argument} must be {expected}, got {0 if value == (3, 0) else value!r}"
+    with refused(message):
+        if tuned:
+            taken = inspect.signature(ALGORITHMS[name].tuned).parameters
+            run = {key: given for key, given in RUN.items() if key in taken}
+            ALGORITHMS[name].tuned(spec, **{**run, argument: value})
+        else:
+            build(spec, name, **{**known, argument: value})

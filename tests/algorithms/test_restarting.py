@@ -3,7 +3,6 @@
 # pyright: reportArgumentType=false
 
 import copy
-import re
 from collections import deque
 from typing import Any
 
@@ -24,7 +23,7 @@ from driftwise.algorithms import (
 from driftwise.algorithms.unknown_variation.restarting import Restarting
 from driftwise.environments import Environment, PlayedEpisode
 from driftwise.parts import Cusum, Glr
-from tests.examples import BANDIT, NUM_EPISODES, NUM_RUNS, SPEC, bandit_agent, make, make_bandit
+from tests.examples import BANDIT, NUM_EPISODES, NUM_RUNS, SPEC, bandit_agent, make, make_bandit, refused
 
 KEY = np.zeros(2, dtype=np.uint32)  # agents with upper confidence bounds draw nothing when they plan
 GLR = Glr(noise_scale=0.15, delta=0.9, window=16)
@@ -165,17 +164,10 @@ def test_a_plan_from_before_an_alarm_raises_none_and_still_teaches():
     assert (epochs, alarms, ticks) == ([1, 1, 1], [1, 0, 0], [0, 1, 2])
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: change_detection(SPEC), "base must be an Agent, got Spec("),
-        (lambda: change_detection(lsvi_ucb(SPEC, radius=1), detector=0.1), "detector must be a Detector"),
-        (
-            lambda: change_detection(lsvi_ucb(SPEC, radius=1), watch="reward"),
-            "watch must be one of rewards, residuals, got 'reward' (did you mean 'rewards'?)",
-        ),
-    ],
-)
-def test_mistakes_are_told_in_one_sentence(build, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        build()
+def test_mistakes_are_told_in_one_sentence():
+    with refused("base must be an Agent, got Spec("):
+        change_detection(SPEC)
+    with refused("detector must be a Detector"):
+        change_detection(lsvi_ucb(SPEC, radius=1), detector=0.1)
+    with refused("watch must be one of rewards, residuals, got 'reward' (did you mean 'rewards'?)"):
+        change_detection(lsvi_ucb(SPEC, radius=1), watch="reward")

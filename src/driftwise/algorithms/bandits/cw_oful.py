@@ -17,11 +17,11 @@ from driftwise.parts import Caution, CautiousUcb, ExponentialWeights, LeastSquar
 _LEAST = 1e-12  # corruption below which no sample is weighed down
 
 
-def _caution(spec: Spec, alpha: Numeric | None, corruption: Numeric, confidence: SpreadConfidence) -> Caution:
+def _caution(spec: Spec, alpha: Numeric | None, corruption: Numeric, confidence: Confidence) -> Caution:
     """Return caution with the α that was given, or with `(σ√d + √λS)/C`."""
     if alpha is not None:
         return Caution(alpha)
-    options = add_defaults(SpreadConfidence, confidence)
+    options = add_defaults(Confidence, confidence)
     if options["noise_scale"] is None:
         raise ArgumentError("alpha", "be a number above 0 where no noise_scale is given", None)
     names = "noise_scale", "norm_bound", "ridge"
