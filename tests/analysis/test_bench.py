@@ -208,15 +208,10 @@ def edited(path: Path, **changed: Any) -> None:
     [
         (lambda path: path.write_bytes(path.read_bytes()[:-30]), "is damaged"),
         (lambda path: path.write_bytes(b""), "is damaged"),
-        (lambda path: np.savez(path, **{**np.load(path), "regret": [1.0]}), "not what it was written with"),
-        (lambda path: edited(path, regret=[np.nan]), "regret must be finite and not negative"),
-        (lambda path: edited(path, regret=[np.inf]), "regret must be finite and not negative"),
-        (lambda path: edited(path, regret=[-0.5]), "regret must be finite and not negative"),
-        (lambda path: edited(path, regret=np.zeros(0)), "regret must be one number for each run with scores"),
-        (lambda path: edited(path, regret=np.zeros(0), scores="[]"), "regret must be of the 40 rounds"),
-        (lambda path: edited(path, done=0), "regret must be of the 0 rounds"),
+        (lambda path: np.savez(path, **{**np.load(path), "runs": "[]"}), "not what it was written with"),
+        (lambda path: edited(path, runs="[]"), "runs must be of the 40 rounds that were played, got []"),
+        (lambda path: edited(path, done=0), "runs must be of the 0 rounds that were played"),
         (lambda path: edited(path, done=41), "checkpoint must come from the same task"),
-        (lambda path: edited(path, error="no"), "regret must be of the 40 rounds"),
     ],
 )
 def test_an_edited_or_damaged_cell_is_refused_in_one_sentence(tmp_path, capsys, damage, sentence):

@@ -30,7 +30,6 @@ from driftwise.environments import (
     random_linear_mdp,
     river_swim,
     russac_abrupt,
-    russac_smooth,
 )
 from driftwise.environments.arms import ContextArms, FixedArms, FreshArms, orthogonal_arms
 from driftwise.environments.drift import (
@@ -38,7 +37,6 @@ from driftwise.environments.drift import (
     Constant,
     Gradual,
     Periodic,
-    Product,
     RandomWalk,
     Recorded,
     Repeat,
@@ -51,11 +49,15 @@ from tests.examples import make, make_continuing
 
 ANCHORS = ((1.0, 0.0, 0.5), (-1.0, 0.25, 0.0))
 HALVES, ALIKE, NOUGHT = np.full((2, 2, 2), 0.5), np.full((3, 6, 2), 0.5), np.zeros((2, 2))
+ONE_WAY = np.eye(2)[[[0, 1], [1, 1]]]
 CONTEXTS = (((0.6, 0.8), (0.0, 0.5)), ((1.0, 0.0), (0.0, 0.0)), ((0.0, -1.0), (-0.3, 0.3)))
 
 
 def bandit(**given: Any) -> LinearBandit:
     return linear_bandit(**(dict(arms=FreshArms(3, 2), path=Rotation(0, 1, 9)) | given))
+
+
+COUNTS = bandit(path=Rotation(0, 1, 9, 4.0), rewards="poisson", link="log")
 
 
 def tables(*anchors: Any) -> ContinuingMdp:
@@ -78,20 +80,16 @@ def values_of(policy: np.ndarray) -> np.ndarray:
         (lambda: FixedArms((1.0, 0.0)), "features must have shape (any, any), got (2,)"),
         (
             lambda: FixedArms(np.zeros((0, 2))),
-            "features must offer an arm and have a dimension, got the shape (0, 2)",
+            "features must offer an arm and have a dimension, got the shape",
         ),
         (lambda: FixedArms(((1.0, math.nan),)), "features must be finite, got nan at index (0, 1)"),
         (lambda: orthogonal_arms(0), "dim must be a positive integer, got 0"),
         (lambda: ContextArms(np.zeros((2, 3, 2))), "features must offer an arm in every context"),
         (lambda: ContextArms(CONTEXTS, (0.5, 0.5)), "probabilities must have shape (3), got (2,)"),
         (lambda: ContextArms(CONTEXTS, (0.5, 0.6, 0.0)), "probabilities must be at least 0 and sum to 1"),
-        (
-            lambda: ContextArms(CONTEXTS, np.array([1.5, -0.5, 0.0])),
-            "probabilities must be at least 0 and sum to 1",
-        ),
+        (lambda: ContextArms(CONTEXTS, (1.5, -0.5, 0.0)), "probabilities must be at least 0 and sum to 1"),
         # Drifts
         (lambda: Abrupt(()), "at must be increasing episodes… got ()"),
-        (lambda: Abrupt((5, 5)), "at must be increasing episodes… got (5, 5)"),
         (lambda: Abrupt((5, 3)), "at must be increasing episodes… got (5, 3)"),
         (lambda: Abrupt((0, 3)), "at must be an integer of at least 1… got 0"),
         (lambda: Abrupt((1.5, 3)), "at must be an integer… got (1.5, 3)"),
@@ -101,21 +99,14 @@ def values_of(policy: np.ndarray) -> np.ndarray:
         (lambda: Abrupt((1, (2, 3))), "at must be… got (1, (2, 3))"),
         (lambda: Abrupt((3,), num_anchors=1), "num_anchors must be an integer of at least 2… got 1"),
         (lambda: Gradual((3,)), "knots must be at least two increasing episodes… got (3,)"),
-        (lambda: Gradual((3, 3)), "knots must be increasing episodes… got (3, 3)"),
         (lambda: Gradual((-1, 3)), "knots must be an integer of at least 0… got -1"),
         (lambda: Periodic(0), "period must be a number above 0… got 0"),
-        (lambda: Periodic(float("inf")), "period must be a number above 0… got inf"),
-        (lambda: Periodic((3.0, 4.0)), "period must be… got (3.0, 4.0)"),
         (lambda: Periodic(3, num_anchors=1), "num_anchors must be an integer of at least 2… got 1"),
         (lambda: RandomWalk(-0.1), "scale must be a number of at least 0… got -0.1"),
-        (lambda: RandomWalk((0.1, 0.2)), "scale must be… got (0.1, 0.2)"),
         (lambda: RandomWalk(0.1, seed=-1), "seed must be an integer of at least 0… got -1"),
-        (lambda: RandomWalk(0.1, num_anchors=True), "num_anchors must be… got True"),
         # Drifts made of drifts, and recorded ones
         (lambda: Then([], []), "drifts must list at least one Drift… got []"),
-        (lambda: Then(Constant(), [3]), "drifts must list at least one Drift… got Constant()"),
         (lambda: Then([Constant(), 3], [3]), "drifts must be a Drift… got 3"),
-        (lambda: Then([Constant()] * 2, []), "at must be increasing episodes… got []"),
         (lambda: Then([Constant()] * 2, [0]), "at must be an integer of at least 1… got 0"),
         (lambda: Then([Constant()] * 2, [3, 4]), "at must have an episode for each drift… got [3, 4]"),
         (lambda: Then([Constant()], [3]), "at must have an episode for each drift but the first, 0… got [3]"),
@@ -123,14 +114,12 @@ def values_of(policy: np.ndarray) -> np.ndarray:
         (lambda: Repeat(None, 3), "drift must be a Drift… got None"),
         (lambda: Sum([Constant()], [0]), "shares must be a number above 0… got 0"),
         (lambda: Sum([Constant()], [1, 2]), "shares must be one number for each of 1 drifts… got [1, 2]"),
-        (lambda: Product([Constant]), "drifts must be a Drift… got <class"),
         (lambda: Recorded([]), "weights must have at least one row… got []"),
         (lambda: Recorded([0.5, 1.5]), "weights must be at least 0 and sum… got [-0.5, 1.5] in row 1"),
         (lambda: Recorded([[1, 0], [1, 1]]), "weights must be at least 0… got [1.0, 1.0] in row 1"),
         (lambda: Recorded([0, np.nan]), "weights must be finite… got nan at index (1,)"),
         (lambda: Recorded([[1, 0], [1]]), "weights must be an array of numbers… got "),
         (lambda: Recorded([0, 1], knots=[3]), "knots must be as many as there are rows, 2… got [3]"),
-        (lambda: Recorded([0, 1], knots=[3, 3]), "knots must be increasing episodes… got [3, 3]"),
         (lambda: Recorded("none.csv"), "weights must be an array, or the name… got 'none.csv' (No such file"),
         # Paths
         (lambda: Mixture(ANCHORS, Constant()), "anchors must have shape (1, any), got (2, 3)"),
@@ -148,17 +137,12 @@ def values_of(policy: np.ndarray) -> np.ndarray:
         (lambda: SphereWalk(2, -0.1), "scale must be a number of at least 0, got -0.1"),
         (lambda: SphereWalk(2, 0.1, seed=-1), "seed must be an integer of at least 0, got -1"),
         (lambda: russac_abrupt(num_rounds=5), "num_rounds must be an integer of at least 6, got 5"),
-        (lambda: russac_smooth(num_rounds=1.0), "num_rounds must be an integer of at least 2, got 1.0"),
         # Bandits
         (lambda: bandit(path=Rotation(0, 1, 9, dim=3)), "path must have the arms' dimension 2, got 3"),
         (lambda: bandit(rewards="bernoulli"), "rewards must be 'gaussian' for arms that are drawn"),
-        (lambda: bandit(rewards="poisson"), "rewards must be 'gaussian' for arms that are drawn"),
         (lambda: bandit(rewards="bernoulli", link="log"), "link must be 'identity' or 'logistic' for coins"),
         (lambda: bandit(link="probit"), "link must be one of identity, logistic, log, got 'probit'"),
-        (
-            lambda: bandit(path=Rotation(0, 1, 9, 4.0), rewards="poisson", link="log").at(np.arange(3)),
-            "path must have norms of at most log 50 for the log link, got 4",
-        ),
+        (lambda: COUNTS.at(np.arange(3)), "path must have norms of at most log 50 for the log link, got 4"),
         (lambda: bandit(arms="fixed"), "arms must be an Arms, got 'fixed'"),
         (lambda: bandit(path=None), "path must be a ParameterPath, got None"),
         (lambda: bandit(rewards="coins"), "rewards must be one of gaussian, bernoulli, poisson, got 'coins'"),
@@ -173,29 +157,20 @@ def values_of(policy: np.ndarray) -> np.ndarray:
         (lambda: hard_bandit(dim=11), "dim must be at most 10 (there are 2^dim arms), got 11"),
         (lambda: hard_bandit(num_rounds=3), "segments must be at most num_rounds = 3, got 4"),
         (lambda: hard_bandit(gap=0), "gap must be a number in (0, 0.5], got 0"),
-        (lambda: hard_bandit(gap=0.6), "gap must be a number in (0, 0.5], got 0.6"),
         (lambda: russac_abrupt().norm_bound(0), "num_episodes must be a positive integer, got 0"),
         # Linear MDPs
         (lambda: combination_lock(horizon=1), "horizon must be an integer of at least 2, got 1"),
         (lambda: combination_lock(intended=1.5), "intended must be a number in (0, 1], got 1.5"),
-        (lambda: combination_lock(intended=(0.9, 0.8)), "intended must be"),
         (lambda: combination_lock(changing="end"), "changing must be one of ends, start, got 'end'"),
         (lambda: combination_lock(drift=Periodic(9, num_anchors=3)), "drift must have at most 2 anchors"),
-        (lambda: combination_lock(drift="abrupt"), "drift must be"),
         (lambda: latent_chains(num_chains=1), "num_chains must be an integer of at least 2, got 1"),
-        (lambda: latent_chains(num_actions=2.0), "num_actions must be an integer of at least 2, got 2.0"),
         (lambda: latent_chains(hold=-0.1), "hold must be a number in [0, 1], got -0.1"),
-        (lambda: latent_chains(hold=(0.9, 0.8)), "hold must be"),
         (lambda: latent_chains(poor_reward="x"), "poor_reward must be a number in [0, 1], got 'x'"),
         (lambda: latent_chains(drift=Periodic(9, num_anchors=6)), "drift must have at most 5 anchors, one"),
-        (lambda: latent_chains(drift=3), "drift must be"),
         (lambda: random_linear_mdp(num_states=0), "num_states must be a positive integer, got 0"),
-        (lambda: random_linear_mdp(dim=True), "dim must be a positive integer, got True"),
         (lambda: random_linear_mdp(concentration=0), "concentration must be a number above 0, got 0"),
-        (lambda: random_linear_mdp(concentration=(0.5, 0.5)), "concentration must be"),
         (lambda: random_linear_mdp(seed=-1), "seed must be an integer of at least 0, got -1"),
         (lambda: random_linear_mdp(rewards="coin"), "rewards must be one of mean, bernoulli, got 'coin'"),
-        (lambda: random_linear_mdp(drift=None, num_actions=float("nan")), "num_actions must be"),
         # Known environments
         (lambda: hard_instance(num_signs=0), "num_signs must be a positive integer, got 0"),
         (lambda: hard_instance(num_signs=11), "num_signs must be at most 10 (there are 2^num_signs actions)"),
@@ -213,7 +188,6 @@ def values_of(policy: np.ndarray) -> np.ndarray:
         (lambda: four_rooms(drift=Periodic(9, num_anchors=4)), "drift must have at most 3 anchors, one for"),
         (lambda: inventory(demands=()), "demands must be a number above 0, got ()"),
         (lambda: inventory(demands=2.0), "demands must be a list of numbers, one for each anchor, got 2.0"),
-        (lambda: inventory(demands=((1.0,),)), "demands must be a list of numbers, one for each anchor"),
         (lambda: inventory(demands=(1.0, -2.0)), "demands must be a number above 0, got -2.0"),
         (lambda: inventory(drift=Periodic(9, num_anchors=3)), "drift must have at most 2 anchors, one"),
         (lambda: inventory(price=0), "price must be a number above 0, got 0"),
@@ -221,44 +195,29 @@ def values_of(policy: np.ndarray) -> np.ndarray:
         (lambda: machine_replacement(replacement_cost=2), "replacement_cost must be a number in [0, 1], got"),
         (lambda: admission_control(fast=0.1), "fast must be a number in [0.2, 1], got 0.1"),
         (lambda: admission_control(loads=(0.5, math.nan)), "loads must be a number in [0, 1], got nan"),
-        (lambda: admission_control(rewards="coin"), "rewards must be one of mean, bernoulli, got 'coin'"),
         # Planning
-        (lambda: diameter(np.ones((2, 1))), "kernel must have shape (any, any, any), got (2, 1)"),
         (lambda: diameter(np.ones((2, 1, 3))), "kernel must have shape (2, 1, 2), got (2, 1, 3)"),
         (lambda: diameter(HALVES, slack=-0.1), "slack must be a number of at least 0, got -0.1"),
         (lambda: make().variation(5, norm="pair"), "norm must be one of coordinates, pairs, got 'pair'"),
-        (
-            lambda: make().variation(5, transition_norm="frobenious"),
-            "transition_norm must be one of …'frobenious'…mean 'frobenius'",
-        ),
+        (lambda: make().variation(5, transition_norm="x"), "transition_norm must be one of … got 'x'"),
         (lambda: make().variation(0), "num_episodes must be a positive integer, got 0"),
         (lambda: values_of(ALIKE[:-1]), "policy must have shape (3, 6, 2) or (3, 6), got (2, 6, 2)"),
         (
             lambda: values_of(2 * ALIKE),
-            "policy must hold probabilities that sum to 1, got [1. 1.] at step 0, state 0",
+            "policy must hold probabilities that sum to 1, got [1. 1.] at step 0,",
         ),
-        (
-            lambda: values_of(np.full((3, 6), 2)),
-            "policy must hold actions from 0 to 1, got 2 at step 0, state 0",
-        ),
-        (lambda: values_of(np.full((3, 6), -1)), "policy must hold actions from 0 to 1, got -1"),
+        (lambda: values_of(np.full((3, 6), 2)), "policy must hold actions from 0 to 1, got 2 at step 0, st"),
         # Continuing MDPs
         (lambda: tables(), "anchors must have at least one pair of rewards and probabilities, got none"),
         (lambda: tables((1, 2, 3)), "anchor 0 must be a pair of rewards and probabilities, got (1, 2, 3)"),
         (lambda: tables((NOUGHT[0], HALVES)), "reward of anchor 0 must have shape (any, any), got (2,)"),
         (lambda: tables(([[0.0], [0.0, 1.0]], HALVES)), "reward of anchor 0 must be an array of numbers"),
         (lambda: tables((NOUGHT, HALVES[:1])), "kernel of anchor 0 must have shape (2, 2, 2), got (1, 2, 2)"),
+        (lambda: tables((NOUGHT, HALVES), (ALIKE[0], HALVES)), "reward of anchor 1 must have shape (2, 2)"),
+        (lambda: tables(([[0, 0], [0, 1.5]], HALVES)), "theta: mean reward …state 1, action 1 is 1.5,"),
         (
-            lambda: tables((NOUGHT, HALVES), (np.zeros((2, 3)), HALVES)),
-            "reward of anchor 1 must have shape (2, 2), got (2, 3)",
-        ),
-        (
-            lambda: tables(([[0, 0], [0, 1.5]], HALVES)),
-            "reward of anchor 0 must lie in [0, 1], got 1.5 at state 1, action 1",
-        ),
-        (
-            lambda: tables((NOUGHT, np.eye(2)[[[0, 1], [1, 1]]])),
-            "tables must be communicating, got no way from state 1 to state 0 in anchor 0",
+            lambda: tables((NOUGHT, ONE_WAY)),
+            "tables must be communicating, got no way from state 1 to state 0",
         ),
         (lambda: ContinuingMdp(make()), "tables must have one step and one-hot features, got"),
         (lambda: ContinuingMdp(make_continuing().tables, 6), "start must be a state from 0 to 5, got 6"),

@@ -4,18 +4,14 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import re
-from typing import Any
 
 import numpy as np
 import pytest
 
 import driftwise as dw
 from driftwise.environments import (
-    LinearBandit,
-    build_environment,
     cheung_two_armed,
     dynamic_pricing,
     hard_bandit,
@@ -23,20 +19,10 @@ from driftwise.environments import (
     news,
     russac_abrupt,
     russac_logistic,
-    russac_smooth,
     wang_logistic,
 )
 from driftwise.parts import Uniform
 from tests.environments.bandits import EXAMPLES, play_rounds, present_arms
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_an_environment_is_rebuilt_from_its_configuration(name):
-    environment = EXAMPLES[name]
-    again = build_environment(name, **json.loads(json.dumps(environment.config)))
-    assert again.name == environment.name == name
-    assert again.digest() == environment.digest()
-    assert again.config == environment.config
 
 
 def test_digests_tell_environments_apart():
@@ -48,7 +34,7 @@ def test_digests_tell_environments_apart():
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_variation_is_the_length_of_the_parameters_path(name):
+def test_variation_is_the_length_of_the_parameters_path_and_the_norm_bound_its_longest(name):
     theta = EXAMPLES[name].at(np.arange(60))
     variation = EXAMPLES[name].variation(60)
     moves = [math.dist(before, after) for before, after in itertools.pairwise(theta)]
@@ -56,12 +42,7 @@ def test_variation_is_the_length_of_the_parameters_path(name):
     assert variation.total == pytest.approx(sum(moves))
     assert variation.transition_budget == 0
     assert EXAMPLES[name].variation(1).total == 0
-
-
-def test_russac_has_fifty_fresh_arms_of_the_plane_and_unit_noise():
-    for environment in (russac_abrupt(), russac_smooth()):
-        assert environment.arms == dw.arms.FreshArms(num_arms=50, dim=2, shape="cube")
-        assert (environment.rewards, environment.noise_scale) == ("gaussian", 1.0)
+    assert EXAMPLES[name].norm_bound(60) == pytest.approx(max(math.hypot(*each) for each in theta))
 
 
 def test_clicks_as_published_have_fixed_or_fresh_arms_of_length_one_and_a_parameter_of_their_norm():
@@ -89,22 +70,6 @@ def test_the_two_arms_of_cheung_swing_in_antiphase():
     assert environment.noise_scale == 0.1
 
 
-def test_the_smooth_path_starts_in_the_first_round_and_rests_from_the_second_half_on():
-    theta = russac_smooth(num_rounds=60).at(np.array([0, 1, 29, 30, 59]))
-    angles = np.degrees(np.arctan2(theta[:, 1], theta[:, 0]))
-    np.testing.assert_allclose(angles, [0, 3, 87, 90, 90], atol=1e-12)
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_the_norm_bound_is_the_longest_parameter_of_the_run(name):
-    theta = EXAMPLES[name].at(np.arange(60))
-    assert EXAMPLES[name].norm_bound(60) == pytest.approx(max(math.hypot(*each) for each in theta))
-
-
-def test_revenues_need_a_norm_bound_above_one():
-    assert dynamic_pricing().norm_bound(1) == pytest.approx(math.hypot(1, 0.5) * math.sqrt(2))
-
-
 def test_the_reward_of_a_price_is_its_revenue():
     demands = ((2.0, 0.5), (1.5, 0.7))
     environment = dynamic_pricing(num_prices=8, highest=2.0, demands=demands, drift=dw.drift.Abrupt((10,)))
@@ -112,6 +77,7 @@ def test_the_reward_of_a_price_is_its_revenue():
     for t, (a, b) in ((0, demands[0]), (10, demands[1])):
         revenues = np.asarray(environment.arms.all_features) @ environment.at(np.array([t]))[0]
         np.testing.assert_allclose(revenues, [p * (a - b * p) for p in prices], rtol=1e-13)
+    assert dynamic_pricing().norm_bound(1) == pytest.approx(math.hypot(1, 0.5) * math.sqrt(2))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -141,6 +107,7 @@ def test_more_anchors_do_not_change_the_readers_of_the_first():
 
 
 def test_the_best_corner_of_the_hard_bandit_has_the_signs_of_the_parameter():
+    assert hard_bandit(segments=1).changes(6000) == ()
     environment = hard_bandit(dim=4, num_rounds=1000, segments=5, seed=2)
     corners = np.asarray(environment.arms.all_features)
     assert len(np.unique(corners, axis=0)) == 16
@@ -152,7 +119,6 @@ def test_the_best_corner_of_the_hard_bandit_has_the_signs_of_the_parameter():
         best = corners[np.argmax(corners @ theta)]
         np.testing.assert_array_equal(np.sign(best), np.sign(theta))
         assert best @ theta == pytest.approx(np.linalg.norm(theta))  # nothing in the ball is better
-    assert hard_bandit(segments=1).changes(6000) == ()
 
 
 @pytest.mark.parametrize("dim", [1, 2])
@@ -161,10 +127,6 @@ def test_every_segment_of_the_hard_bandit_differs_from_the_one_before(dim):
     environment = hard_bandit(dim=dim, num_rounds=40, segments=40, gap=0.5, noise_scale=0.2)
     assert environment.noise_scale == 0.2
     assert (environment.variation(40).reward >= 1 - 1e-12).all()
-
-
-def bandit(**given: Any) -> LinearBandit:
-    return linear_bandit(**(dict(arms=dw.arms.FreshArms(3, 2), path=dw.paths.Rotation(0, 1, 9)) | given))
 
 
 @pytest.mark.parametrize(

@@ -38,26 +38,19 @@ def test_a_parameter_depends_on_its_round_alone(path, rounds):
 
 
 @pytest.mark.parametrize("path", PATHS, ids=str)
-def test_jumps_are_where_the_path_says(path):
+def test_jumps_are_where_the_path_says_and_it_maps_to_plain_values_and_back(path):
     steps = np.linalg.norm(np.diff(path.theta(np.arange(200)), axis=0), axis=1)
     jumps = tuple(int(t) + 1 for t in np.flatnonzero(steps > 0.5))
     assert path.changes(200) == jumps
     assert path.changes(5) == ()
+    again = from_config(json.loads(json.dumps(to_config(path))))
+    assert again == path
+    assert hash(again) == hash(path)
 
 
-@pytest.mark.parametrize("path", PATHS, ids=str)
-def test_a_path_maps_to_plain_values_and_back(path):
-    config = json.loads(json.dumps(to_config(path)))
-    assert from_config(config) == path
-    assert hash(from_config(config)) == hash(path)
-
-
-def test_mixture_weighs_its_anchors():
+def test_mixture_weighs_its_anchors_and_an_abrupt_path_holds_each_until_the_next_change():
     path = dw.paths.Mixture(ANCHORS, dw.drift.Gradual((0, 4)))
     np.testing.assert_allclose(path.theta(np.array([1])), [[0.5, 0.0625, 0.375]])  # ¾ of one, ¼ of the other
-
-
-def test_abrupt_path_holds_each_parameter_until_the_next_change():
     path = dw.paths.abrupt_path(ANCHORS, (2,))
     np.testing.assert_array_equal(path.theta(np.arange(4)), np.array(ANCHORS)[[0, 0, 1, 1]])
     assert dw.paths.abrupt_path(ANCHORS[:1], ()) == dw.paths.Mixture(ANCHORS[:1], dw.drift.Constant())
@@ -93,9 +86,8 @@ def test_steps_of_a_sphere_walk_have_the_stated_size():
 
 
 def test_sphere_walks_start_anywhere_on_the_sphere_and_differ_by_seed():
-    starts = np.concatenate(
-        [dw.paths.SphereWalk(2, 0.1, seed=seed).theta(np.array([0])) for seed in range(400)]
-    )
+    walks = [dw.paths.SphereWalk(2, 0.1, seed=seed) for seed in range(400)]
+    starts = np.concatenate([walk.theta(np.array([0])) for walk in walks])
     assert len(np.unique(starts)) == starts.size
     assert np.linalg.norm(starts.mean(axis=0)) < 5 / math.sqrt(400)
 
@@ -103,6 +95,8 @@ def test_sphere_walks_start_anywhere_on_the_sphere_and_differ_by_seed():
 def test_the_abrupt_bandit_of_russac_jumps_at_the_published_rounds():
     """Rounds 1001, 2001 and 3001 of the paper, which counts from 1; B = 2 + √2 + 2."""
     environment = russac_abrupt()
+    assert environment.arms == russac_smooth().arms == dw.arms.FreshArms(num_arms=50, dim=2, shape="cube")
+    assert (environment.rewards, environment.noise_scale) == ("gaussian", 1.0)
     assert [change + 1 for change in environment.changes(6000)] == [1001, 2001, 3001]
     theta = environment.at(np.array([0, 999, 1000, 1999, 2000, 2999, 3000, 5999]))
     np.testing.assert_array_equal(theta[::2], theta[1::2])
@@ -115,11 +109,8 @@ def test_the_abrupt_bandit_of_russac_jumps_at_the_published_rounds():
 def test_the_smooth_bandit_of_russac_turns_by_a_quarter_in_the_first_half():
     environment = russac_smooth()
     corner = math.sqrt(1 / 2)
-    np.testing.assert_allclose(
-        environment.at(np.array([0, 1500, 3000, 5999])),
-        [(1, 0), (corner, corner), (0, 1), (0, 1)],
-        atol=1e-15,
-    )
+    theta = environment.at(np.array([0, 1500, 3000, 5999]))
+    np.testing.assert_allclose(theta, [(1, 0), (corner, corner), (0, 1), (0, 1)], atol=1e-15)
     chord = 2 * math.sin(math.pi / 4 / 3000)  # of one round's angle
     assert environment.variation(6000).total == pytest.approx(3000 * chord, rel=1e-10)
     assert environment.variation(6000).total == pytest.approx(math.pi / 2, rel=1e-6)

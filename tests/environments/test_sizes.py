@@ -74,7 +74,7 @@ def test_what_can_be_lowered_is_named() -> None:
 
 
 def test_successor_features_that_are_the_identity_need_no_product(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear_mdp, "_largest_outside", None)
+    monkeypatch.setattr(linear_mdp, "projection", lambda psi: None)
     ENVIRONMENTS["river_swim"]()
 
 

@@ -6,18 +6,14 @@ import copy
 import dataclasses
 import itertools
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import from_config, to_config
-from driftwise.base.validation import ArgumentError, add_article
-from driftwise.environments import Environment
-from driftwise.environments.environment import PlayedEpisode
-from driftwise.simulation.play import play
+from driftwise.base.validation import add_article
 from driftwise.simulation.program import call_compiled
 
 CONTRACT_TOLERANCE = 1e-9
@@ -80,12 +76,6 @@ def require_layout(name: str, tree: Any, layout: list[tuple[tuple[int, ...], np.
     require(layout_of(tree) == layout, f"{name} must keep its shapes and types, changed {where}")
 
 
-def require_exact_regret(environment: Environment, gap: Any, where: str = "") -> None:
-    """Check that no value is above the best one, in problems with episodes."""
-    sound = gap >= -CONTRACT_TOLERANCE or environment.continuing
-    require(sound, f"regret must not be negative, got {float(gap)}{where}")
-
-
 def on_simplex(weights: np.ndarray) -> np.ndarray:
     """Return, for each row, whether its weights are not negative and sum to 1."""
     return (weights >= -CONTRACT_TOLERANCE).all(axis=-1) & (np.abs(weights.sum(-1) - 1) <= CONTRACT_TOLERANCE)
@@ -102,13 +92,3 @@ def check_changes(changes: Sequence[int], num_episodes: int, moves: Callable[[in
 def json_round_trip(value: Any) -> Any:
     """Return a value written as JSON and read again."""
     return json.loads(json.dumps(value))
-
-
-def play_run(
-    agent: Agent, environment: Environment, num_episodes: int, **address: Any
-) -> Iterator[PlayedEpisode]:
-    """Play a run episode by episode; an invalid plan is a violated contract."""
-    try:
-        yield from play(agent, environment, num_episodes, **address)
-    except ArgumentError as error:
-        raise ContractError(str(error)) from None

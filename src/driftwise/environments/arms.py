@@ -1,8 +1,4 @@
-"""Decision sets of a bandit: the features of the arms that a round offers.
-
-A description (a dataclass of plain values) makes a sampler: arrays with a method that draws the arms of a
-round, for NumPy and JAX alike. The same address of randomness gives the same arms to every agent.
-"""
+"""Decision sets of a bandit: descriptions of arms, and samplers that draw them on NumPy and JAX alike."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ from driftwise.base.part import choice, count, record
 from driftwise.base.random import choose_index, draw_coarse, draw_normal, draw_uniform, fold
 from driftwise.base.resources import count_bytes, require_memory
 from driftwise.base.types import Array, Catalogue, FeatureTable, Key, Numeric
-from driftwise.base.validation import ArgumentError, require_array, require_count
+from driftwise.base.validation import ArgumentError, require_array, require_count, to_nested_tuple
 from driftwise.parts.designs import g_optimal_design
 
 _MAX_NORM = 1 + 1e-8  # far above rounding, far below a mistake
@@ -24,11 +20,9 @@ _MAX_DESIGN = 1_000_000  # products in a step towards a design: tens of them tak
 
 
 class Sampler(Protocol):
-    """Arms as arrays; a named tuple, so that it can be part of a compiled program's input."""
+    """Arms as a named tuple of arrays."""
 
-    def draw(self, key: Key) -> FeatureTable:
-        """The arms of one round."""
-        ...
+    def draw(self, key: Key) -> FeatureTable: ...  # the arms of one round
 
 
 @runtime_checkable
@@ -36,28 +30,20 @@ class Arms(Protocol):
     """A description of decision sets."""
 
     @property
-    def num_arms(self) -> int:
-        """The most that a round offers."""
-        ...
-
+    def num_arms(self) -> int: ...  # the most that a round offers
     @property
     def dim(self) -> int: ...
-
     @property
-    def all_features(self) -> np.ndarray | None:
-        """Every feature vector that can come up, `[N, d]`; None if there are too many."""
-        ...
-
+    def all_features(self) -> np.ndarray | None: ...  # that can come up, `[N, d]`; None if too many
     def sampler(self, dtype: Any) -> Sampler: ...
 
 
 @record
 class FreshArms:
-    """New arms in every round.
+    """New arms in every round, from `fewest` to `num_arms` of them; `fewest` is `num_arms` unless given.
 
     `shape`: `"cube"` draws coordinates from U[−1, 1] and pulls what is longer than one back to length one (as
-    Russac et al. 2019 do); `"ball"` is uniform in the unit ball, `"sphere"` uniform on it. With `fewest` the
-    number of arms is drawn in every round too, from `fewest` to `num_arms`.
+    Russac et al. 2019 do); `"ball"` is uniform in the unit ball, `"sphere"` uniform on it.
     """
 
     num_arms: int = count()
@@ -90,7 +76,7 @@ class FixedArms:
 
     def __post_init__(self) -> None:
         features = _checked_features(self.features, (None, None))
-        object.__setattr__(self, "features", tuple(tuple(map(float, arm)) for arm in features))
+        object.__setattr__(self, "features", to_nested_tuple(features.tolist()))
 
     @property
     def num_arms(self) -> int:
@@ -112,7 +98,7 @@ class FixedArms:
 
 
 def orthogonal_arms(dim: int) -> FixedArms:
-    """The unit vectors: a bandit with `dim` arms that share nothing."""
+    """Return the unit vectors: `dim` arms that share nothing."""
     require_arms(require_count("dim", dim), dim)
     return FixedArms(np.eye(dim))
 
@@ -136,9 +122,8 @@ class ContextArms:
         probabilities = require_array("probabilities", weights, (len(features),))
         if probabilities.min() < 0 or abs(probabilities.sum() - 1) > 1e-8:
             raise ArgumentError("probabilities", "be at least 0 and sum to 1", self.probabilities)
-        nested = tuple(tuple(tuple(map(float, arm)) for arm in arms) for arms in features)
-        object.__setattr__(self, "features", nested)
-        object.__setattr__(self, "probabilities", tuple(map(float, probabilities)))
+        object.__setattr__(self, "features", to_nested_tuple(features.tolist()))
+        object.__setattr__(self, "probabilities", tuple(probabilities.tolist()))
 
     @property
     def num_arms(self) -> int:
@@ -179,10 +164,9 @@ class ContextSampler(NamedTuple):
     def draw(self, key: Key) -> FeatureTable:
         context = choose_index(self.cumulative, draw_uniform(key, 1, self.cumulative.dtype)[..., 0])
         xp, (num_arms, dim) = namespace(self.features), self.features.shape[1:]
-        first = context[..., None] * num_arms
-        rows = xp.reshape(self.features, (-1, dim))
         present = None if self.present is None else self.present[context]
-        catalogue = Catalogue(rows, first + xp.arange(num_arms, dtype=xp.int32))
+        own = context[..., None] * num_arms + xp.arange(num_arms, dtype=xp.int32)
+        catalogue = Catalogue(xp.reshape(self.features, (-1, dim)), own)
         return FeatureTable(self.features[context], present, (catalogue,))
 
 
@@ -191,7 +175,7 @@ class SphereSampler(NamedTuple):
     always: Array | None  # [A] which arms every round has; None if all
 
     def draw(self, key: Key) -> FeatureTable:
-        """All arms, or the first few of them: those of every round and a number of others drawn by chance."""
+        """Draw all arms, or the first few of them: those of every round and a random number of others."""
         features = self.points(key)
         if self.always is None:
             return FeatureTable(features)
@@ -202,7 +186,7 @@ class SphereSampler(NamedTuple):
         return FeatureTable(features, present=self.always | (order <= extra))
 
     def points(self, key: Key) -> Array:
-        """Features `[A, d]`."""
+        """Draw features `[A, d]`."""
         xp, like = namespace(self.like), self.like
         points = xp.reshape(draw_normal(key, like.size, like.dtype), like.shape)
         smallest = xp.finfo(like.dtype).smallest_normal  # a point may be 0, once in 2^24 at d = 1
@@ -231,7 +215,7 @@ def _norms(points: Array) -> Array:
 
 
 def require_arms(*shape: int) -> None:
-    """Room for features of this shape: as arrays, and as numbers of Python, which take four times as much."""
+    """Refuse features that do not fit into memory: arrays, and Python's numbers, four times as large."""
     require_memory("arms", 5 * count_bytes(shape), f"features of shape {shape}")
 
 

@@ -16,9 +16,8 @@ from driftwise.environments.models.linear_mdp import RewardKind
 def two_state_switch(*, drift: Drift | None = None, rewards: RewardKind = "mean") -> ContinuingMdp:
     """One action stays and the other goes to the other state; the second anchor swaps them.
 
-    State 1 pays 1 and state 0 nothing, whatever is done. Both anchors are deterministic and of diameter 1.
-    Who stays, first with one action and then with the other, has a window in which neither action seems to
-    leave: the mixture of what was seen has a diameter that grows with the window, and optimism about such
+    State 1 pays 1 and state 0 nothing, whatever is done. Both anchors have diameter 1, but who stays, first
+    with one action and then with the other, has a window in which neither seems to leave: optimism about such
     estimates sends nobody back. That is what widening the confidence sets is for.
 
     Reference: Cheung, Simchi-Levi & Zhu, "Reinforcement Learning for Non-Stationary Markov Decision
@@ -44,8 +43,8 @@ def random_communicating_mdp(
     r"""Each anchor's kernel has rows drawn from $\mathrm{Dir}(\alpha 1_S)$, its mean rewards from $U[0,1]$.
 
     Args:
-      concentration: $\alpha$; small values give nearly deterministic transitions, so small ones that some
-        state cannot be reached are refused; a chance below 1e-15 is none.
+      concentration: $\alpha$; small values give nearly deterministic transitions, and too small ones states
+        that cannot be reached, which are refused.
     """
     drift = require_drift(drift)
     sizes = (num_states, num_actions)
@@ -65,8 +64,7 @@ def continuing_river_swim(
 ) -> ContinuingMdp:
     """The chain of `river_swim`, where the swimmer goes on from where it is; it starts at the left end.
 
-    Two anchors: in the second the river has turned and everything is its mirror image. Both have the same
-    gain and the same diameter.
+    In a second anchor the river has turned, with the same gain and the same diameter.
 
     Reference: Strehl & Littman, "An Analysis of Model-Based Interval Estimation for Markov Decision
     Processes", 2008, with the numbers of Osband, Russo & Van Roy 2013. The turn is ours.

@@ -28,18 +28,15 @@ def dynamic_pricing(
 ) -> LinearBandit:
     """A price from a grid, a demand that is linear in it: the reward is the revenue.
 
-    At the price p the demand is `a − bp`, so the revenue `ap − bp²` is linear in the features `(p, −p²)`;
-    both are divided by the longest of them, and the parameter multiplied, so that features stay in the unit
-    ball. The parameter may be longer than 1, which recipes assume unless told: see `norm_bound` of the
-    environment. Each of `demands` is a pair `(a, b)`, an anchor of the drift; a drift with fewer anchors
-    takes the first ones, and without a `drift` the first demand stays.
+    At the price p the demand is `a − bp` and the revenue `ap − bp²` linear in the features `(p, −p²)`, which
+    are divided by the longest of them, as the parameter is multiplied. It may be longer than 1, which recipes
+    assume unless told: see `norm_bound` of the environment. Each of `demands` is a pair `(a, b)`, an anchor.
     """
     anchors = require_array("demands", demands, (None, 2))
     drift = require_drift(drift, len(anchors), "one for each of demands")
     require_arms(num_prices, 2)
     prices = np.linspace(0, highest, num_prices + 1)[1:]
-    lowest = (anchors[:, :1] - anchors[:, 1:] * prices).min()
-    if lowest < 0:
+    if (lowest := (anchors[:, :1] - anchors[:, 1:] * prices).min()) < 0:
         raise ArgumentError("demands", "stay at least 0 up to the highest price", lowest, f"{lowest:.6g}")
     features = np.stack([prices, -np.square(prices)], axis=1)
     unit = np.linalg.norm(features, axis=1).max()
@@ -60,8 +57,7 @@ def news(
 
     A page is one of `num_pages` selections of at least half of `num_articles` articles; an article is a
     mixture of topics (drawn from `seed`), and the probability of a click is the mixture of the topics'
-    appeals, between 0.02 and 0.3. Every anchor of the drift has other favourites; without
-    a `drift` tastes stay as they are.
+    appeals, between 0.02 and 0.3. Every anchor of the drift has other favourites.
     """
     drift = require_drift(drift)
     require_arms(num_pages, num_articles, num_topics)
@@ -82,18 +78,13 @@ def cheung_two_armed(
 ) -> LinearBandit:
     """Two arms without anything in common, whose means swing against each other.
 
-    `θ(t) = 0.5 ± 0.3 sin(5Bπt/T)` at the rounds `t = 1, 2, …, T`. The paper calls B its `budget`; the path is
-    `3√2 B` long. Reference: Cheung, Simchi-Levi & Zhu, "Learning to Optimize under Non-Stationarity", AISTATS
-    2019.
+    `θ(t) = 0.5 ± 0.3 sin(5Bπt/T)` at the rounds `t = 1, 2, …, T`, of length `3√2 B`; B is the `budget`.
+    Reference: Cheung, Simchi-Levi & Zhu, "Learning to Optimize under Non-Stationarity", AISTATS 2019.
     """
     period = 2 * num_rounds / (5 * budget)
     first = 2 * math.pi / period  # paths count rounds from 0
     swing = Sinusoid(centre=(0.5, 0.5), amplitude=(0.3, -0.3), phase=(first, first), period=period)
     return LinearBandit(orthogonal_arms(2), swing, "gaussian", noise_scale)
-
-
-def _fresh_arms() -> FreshArms:
-    return FreshArms(num_arms=50, dim=2, shape="cube")
 
 
 @register_environment
@@ -106,18 +97,18 @@ def russac_abrupt(*, num_rounds: int = 6000, noise_scale: float = 1.0) -> Linear
     num_rounds = require_count("num_rounds", num_rounds, at_least=6)
     at = tuple(num_rounds * share // 6 for share in (1, 2, 3))
     path = abrupt_path(((1, 0), (-1, 0), (0, 1), (0, -1)), at)
-    return LinearBandit(_fresh_arms(), path, "gaussian", noise_scale)
+    return LinearBandit(FreshArms(num_arms=50, dim=2), path, "gaussian", noise_scale)
 
 
 @register_environment
 def russac_smooth(*, num_rounds: AtLeastTwo = 6000, noise_scale: float = 1.0) -> LinearBandit:
     """Fifty fresh arms of the plane a round; the parameter turns by 90° in the first half, then rests.
 
-    In steps of `90°/(T/2)`, from 0° in the first round on: it rests from the first round of the second half,
-    as in the authors' code. Reference: as `russac_abrupt`.
+    In steps of `90°/(T/2)`, from 0° in the first round on, as in the authors' code. Reference: as
+    `russac_abrupt`.
     """
     turn = Rotation(start=0.0, end=math.pi / 2, rounds=num_rounds // 2)
-    return LinearBandit(_fresh_arms(), turn, "gaussian", noise_scale)
+    return LinearBandit(FreshArms(num_arms=50, dim=2), turn, "gaussian", noise_scale)
 
 
 @register_environment
@@ -152,9 +143,6 @@ def russac_logistic(*, num_rounds: int = 8000, norm_bound: Positive = 6.0) -> Li
     return LinearBandit(FreshArms(50, 2, "sphere"), path, "bernoulli", link="logistic")
 
 
-_MAX_DIM = 10  # 2^10 arms
-
-
 @register_environment
 def hard_bandit(
     *,
@@ -167,15 +155,14 @@ def hard_bandit(
 ) -> LinearBandit:
     """`θ = ±gap` in every coordinate, signs redrawn in each segment; arms are the corners `±1/√d`.
 
-    For such parameters the best point of the whole unit ball is a corner. Unless given, `gap` is `√(d/n)/4`
-    with `n` rounds in a segment, small enough that under noise of deviation 1 one segment does not suffice to
-    find all signs; that is what makes the lower bound `d^(2/3) Δ^(1/3) K^(2/3)`. It is at most `1/√d`, where
-    `θ` has length 1. No segment repeats the signs of the one before.
+    Unless given, `gap` is `√(d/n)/4` with `n` rounds in a segment, small enough that under noise of deviation
+    1 one segment does not suffice to find all signs; that is what makes the lower bound
+    `d^(2/3) Δ^(1/3) K^(2/3)`. It is at most `1/√d`, where `θ` has length 1. None repeats the one before.
 
     Reference: Cheung, Simchi-Levi & Zhu 2019, Theorem 1.
     """
-    if dim > _MAX_DIM:
-        raise ArgumentError("dim", f"be at most {_MAX_DIM} (there are 2^dim arms)", dim)
+    if dim > 10:
+        raise ArgumentError("dim", "be at most 10 (there are 2^dim arms)", dim)
     if segments > num_rounds:
         raise ArgumentError("segments", f"be at most num_rounds = {num_rounds}", segments)
     largest, usual = 1 / math.sqrt(dim), math.sqrt(dim / (num_rounds / segments)) / 4

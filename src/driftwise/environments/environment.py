@@ -12,12 +12,13 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, Self, TypeVar
 import numpy as np
 
 from driftwise.base.agent import Agent
+from driftwise.base.knowledge import name_needs
 from driftwise.base.part import from_config, to_config
 from driftwise.base.plugins import Registry
 from driftwise.base.resources import count_bytes, require_memory
 from driftwise.base.schema import apply_checks, bind_arguments, build_from_table, get_checks
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Plan, Spec, Variation
-from driftwise.base.validation import overflow_errors, require_count
+from driftwise.base.validation import ArgumentError, overflow_errors, require_count
 from driftwise.environments.drift import Drift
 
 
@@ -51,20 +52,14 @@ class EnvironmentArrays(Protocol):
     """An environment as a named tuple of arrays, of one library and one precision."""
 
     @property
-    def example(self) -> FeatureTable:
-        """A table of the shape and type that agents will meet."""
-        ...
-
-    def begin(self, agent: Agent) -> Carry:
-        """The carry into the first episode."""
-        ...
-
-    def inputs(self, path: Array) -> Any:
-        """Inputs that all runs share, for each episode of the path `[T, …]`: leaves `[T, …]`."""
-        ...
+    def example(self) -> FeatureTable: ...  # a table of the shape and type that agents will meet
+    def begin(self, agent: Agent) -> Carry: ...  # the carry into the first episode
+    def inputs(
+        self, path: Array
+    ) -> Any: ...  # what all runs share, for each episode of the path: leaves `[T, …]`
 
     def advance(self, agent: Agent, carry: Carry, inputs: Any, run_key: Key, t: Any) -> PlayedEpisode:
-        """Episode `t` with its own `inputs`: plan, act, learn; and evaluate the plan's policy exactly."""
+        """Plan, act and learn in episode `t` with its `inputs`, and evaluate the plan's policy exactly."""
         ...
 
 
@@ -80,6 +75,9 @@ class Environment(ABC):
     def spec(self) -> Spec:
         """The sizes of the problem."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.spec})"
+
     def with_description(self, name: str, config: Mapping[str, Any]) -> Self:
         """Return a copy of this environment with another name and configuration."""
         twin = copy.copy(self)
@@ -93,19 +91,25 @@ class Environment(ABC):
 
     @abstractmethod
     def changes(self, num_episodes: int) -> tuple[int, ...]:
-        """Episodes before `num_episodes` at which the model jumps."""
+        """Return the episodes before `num_episodes` at which the model jumps."""
 
     @abstractmethod
     def variation(self, num_episodes: int) -> Variation:
-        """The variation of the model in the first `num_episodes` episodes."""
+        """Return the variation of the model in the first `num_episodes` episodes."""
 
     @abstractmethod
     def to_arrays(self, dtype: Any = np.float64, *, needs: tuple[type, ...] = ()) -> EnvironmentArrays:
-        """The environment as arrays, with what an agent `needs` in its tables; refused if it is not known."""
+        """Return the environment as arrays, with what an agent `needs` in its tables, if it is known."""
 
     @abstractmethod
     def digest(self) -> str:
-        """A text that tells it from other environments, whatever their names."""
+        """Return a text that tells it from other environments, whatever their names."""
+
+
+def require_known(environment: Environment, needs: tuple[type, ...], *known: type) -> None:
+    """Refuse an environment that lacks what an agent needs."""
+    if unknown := [need for need in needs if need not in known]:
+        raise ArgumentError("environment", f"have {name_needs(unknown)}, which the agent needs", environment)
 
 
 _P = ParamSpec("_P")
@@ -144,24 +148,24 @@ def register_environment(maker: Callable[_P, _E]) -> Callable[_P, _E]:
 def require_models(
     sizes: tuple[int, int, int, int], drift: Drift, *, steps: int = 1, **arguments: int
 ) -> None:
-    """Room for linear MDPs of S states, A actions, d features and H steps, at the peak of their making.
+    """Refuse linear MDPs of S states, A actions, d features and H steps that do not fit into memory.
 
     Features are made, copied to be kept, and squared to be checked. The maker's measures, of as many `steps`
-    as differ, come in three copies before those of all H. The `arguments` are what the sizes follow from.
+    as differ, come in three copies before those of all H. The sizes follow from the `arguments`.
     """
     num_states, num_actions, dim, horizon = sizes
-    features, measures = (num_states, num_actions, dim), (dim, num_states)
-    rewards, kept = (drift.num_anchors, horizon, num_states, num_actions), (drift.num_anchors, horizon)
-    at_peak = count_bytes(features, features, features, (*kept, *measures), (*kept, dim), rewards)
+    features, kept = (num_states, num_actions, dim), (drift.num_anchors, horizon)
+    rewards, measures = (*kept, num_states, num_actions), (*kept, dim, num_states)
+    at_peak = count_bytes(features, features, features, measures, (*kept, dim), rewards)
     at_peak += at_peak // 4  # masks of what is not finite, or out of bounds
-    copies = 3 * count_bytes((drift.num_anchors, steps, *measures))
+    copies = 3 * count_bytes((drift.num_anchors, steps, dim, num_states))
     named = ", ".join(f"{name} = {value}" for name, value in arguments.items())
     anchors = f"{drift.num_anchors} anchor{'s' * (drift.num_anchors > 1)}"
     require_memory("models", at_peak + copies, f"{named} and {anchors}")
 
 
 def require_path(num_episodes: int, width: int) -> int:
-    """The number of episodes, if memory suffices for `width` numbers of each."""
+    """Return the number of episodes, if memory suffices for `width` numbers of each."""
     num_episodes = require_count("num_episodes", num_episodes)
     require_memory("paths", count_bytes((num_episodes, width)), f"num_episodes = {num_episodes}")
     return num_episodes

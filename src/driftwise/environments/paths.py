@@ -12,7 +12,7 @@ import numpy as np
 from driftwise.base.part import count, record, scalar
 from driftwise.base.resources import count_bytes, require_memory
 from driftwise.base.types import Numeric
-from driftwise.base.validation import require_array
+from driftwise.base.validation import require_array, to_nested_tuple
 from driftwise.environments.drift import Abrupt, Constant, Drift, require_drift
 from driftwise.environments.drift.curves import find_jumps
 
@@ -25,10 +25,10 @@ class ParameterPath(ABC):
 
     @abstractmethod
     def theta(self, rounds: np.ndarray) -> np.ndarray:
-        """The parameter at the rounds `[T]`: `[T, d]`."""
+        """Return the parameter at the rounds `[T]`: `[T, d]`."""
 
     def changes(self, num_rounds: int) -> tuple[int, ...]:
-        """Rounds before `num_rounds` at which the parameter jumps; found, unless a path knows them."""
+        """Return rounds before `num_rounds` at which the parameter jumps; found, unless a path has them."""
         return find_jumps(self.theta, num_rounds)
 
 
@@ -44,7 +44,7 @@ class Mixture(ParameterPath):
     def __post_init__(self) -> None:
         drift = require_drift(self.drift)
         anchors = require_array("anchors", self.anchors, (drift.num_anchors, None))
-        object.__setattr__(self, "anchors", tuple(tuple(map(float, anchor)) for anchor in anchors))
+        object.__setattr__(self, "anchors", to_nested_tuple(anchors.tolist()))
 
     @property
     def dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -58,16 +58,13 @@ class Mixture(ParameterPath):
 
 
 def abrupt_path(values: Numeric, at: tuple[int, ...]) -> Mixture:
-    """The parameters `values` (`[J, d]`) one after the other; the next one comes at each round of `at`."""
+    """Return the path of the parameters `values` (`[J, d]`); the next one comes at each round of `at`."""
     return Mixture(values, Abrupt(at) if len(at) else Constant())
 
 
 @record
 class Rotation(ParameterPath):
-    """A turn on a circle of the first two coordinates: from one angle to another, then constant.
-
-    Angles are in radians; `end` may be several turns away.
-    """
+    """A turn on a circle of the first two coordinates from an angle in radians to another; then constant."""
 
     episode_fields = ("rounds",)
 
@@ -100,7 +97,7 @@ class Sinusoid(ParameterPath):
         size = len(require_array("centre", self.centre, (None,)))
         for name in ("centre", "amplitude", "phase"):
             values = require_array(name, getattr(self, name), (size,))
-            object.__setattr__(self, name, tuple(map(float, values)))
+            object.__setattr__(self, name, tuple(values.tolist()))
 
     @property
     def dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -113,10 +110,7 @@ class Sinusoid(ParameterPath):
 
 @record
 class SphereWalk(ParameterPath):
-    """A random walk on the sphere of `radius`: Gaussian steps of deviation `scale`, each put back on it.
-
-    It depends on `seed` alone, and keeps its path in memory up to the last round asked for.
-    """
+    """A random walk on the sphere of `radius`: Gaussian steps of deviation `scale`, each put back on it."""
 
     episode_fields = ()
 
@@ -126,9 +120,7 @@ class SphereWalk(ParameterPath):
     seed: int = count(at_least=0, bits=64, default=0)
 
     def theta(self, rounds: np.ndarray) -> np.ndarray:
-        rounds = np.asarray(rounds)
-        length = int(rounds.max(initial=0)) + 1
-        return _sphere_walk(self, 1 << (length - 1).bit_length())[rounds]
+        return _sphere_walk(self, 1 << int(np.max(rounds, initial=0)).bit_length())[rounds]  # few lengths
 
 
 @functools.lru_cache(maxsize=2)
@@ -136,10 +128,7 @@ def _sphere_walk(walk: SphereWalk, length: int) -> np.ndarray:
     require_memory("path", 3 * count_bytes((length, walk.dim)), f"{length} rounds of {walk}")
     steps = np.random.default_rng(walk.seed).normal(size=(length, walk.dim))
     steps[1:] *= walk.scale / walk.radius
-    path = np.empty_like(steps)
-    place = np.zeros(walk.dim)
+    path, place = np.empty_like(steps), np.zeros(walk.dim)
     for t, step in enumerate(steps):
-        place = place + step
-        place /= np.linalg.norm(place)
-        path[t] = place
+        path[t] = place = (place + step) / np.linalg.norm(place + step)
     return walk.radius * path

@@ -1,7 +1,6 @@
 """Exact planning: values of linear MDPs, and gains and diameters of finite MDPs without episodes.
 
-Values are computed through Φ, θ and μ; the kernel `P = Φμ` is never built: `Q_h(s, a) = φ(s, a)ᵀ x` with the
-d-vector `x = θ_h + μ_h V_{h+1}`, `O(dS + SAd)` for one step.
+The kernel `P = Φμ` is never built: `Q_h(s, a) = φ(s, a)ᵀ(θ_h + μ_h V_{h+1})`, `O(dS + SAd)` for one step.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ _LEAST_SHARE = 0.002  # of them that tell how many all will be
 
 
 def optimal_values(features: Array, model: Model) -> Array:
-    """`V*` of every step and state, `[H+1, S]`; the last row is zero."""
+    """Return `V*` of every step and state, `[H+1, S]`; the last row is zero."""
     return _induction(features, model, lambda q, _: namespace(q).max(q, axis=-1), None)
 
 
 def policy_values(features: Array, model: Model, policy: Array) -> Array:
-    """`V^π`, `[H+1, S]`, of action probabilities `[H, S, A]` or of integer actions `[H, S]`."""
+    """Return `V^π`, `[H+1, S]`, of action probabilities `[H, S, A]` or of integer actions `[H, S]`."""
     policy = np.asarray(policy) if isinstance(policy, (list, tuple)) else policy
     sizes = (len(model.theta), *features.shape[:2])
     if policy.shape not in (sizes, sizes[:2]):
@@ -57,26 +56,24 @@ def check_policy(policy: np.ndarray, num_actions: int) -> None:
 
 
 def action_values(features: Array, model: Model, values: Array) -> Array:
-    """`Q_h = r_h + P_h V_{h+1}`, `[H, S, A]`, from values `[H+1, S]`."""
+    """Return `Q_h = r_h + P_h V_{h+1}`, `[H, S, A]`, from values `[H+1, S]`."""
     xp = namespace(model.theta)
     backed = model.theta + xp.sum(model.mu * values[1:, None, :], axis=-1)
-    num_states, num_actions, dim = features.shape
-    q = backed @ xp.reshape(features, (-1, dim)).T
-    return xp.reshape(q, (-1, num_states, num_actions))
+    q = backed @ xp.reshape(features, (-1, features.shape[-1])).T
+    return xp.reshape(q, (-1, *features.shape[:2]))
 
 
 def _induction(features: Array, model: Model, summarise, policy: Array | None) -> Array:
     xp = namespace(model.theta)
-    num_states, num_actions, dim = features.shape
-    flat = xp.reshape(features, (-1, dim))
+    flat = xp.reshape(features, (-1, features.shape[-1]))
 
     def step(value: Array, x: tuple) -> tuple[Array, Array]:
         theta, mu, *rest = x
-        q = xp.reshape((theta + mu @ value) @ flat.T, (num_states, num_actions))
+        q = xp.reshape((theta + mu @ value) @ flat.T, features.shape[:2])
         value = summarise(q, rest[0] if rest else None)
         return value, value
 
-    start = xp.zeros(num_states, dtype=model.theta.dtype)
+    start = xp.zeros(features.shape[0], dtype=model.theta.dtype)
     xs = (model.theta, model.mu) if policy is None else (model.theta, model.mu, policy)
     _, values = scan(step, start, xs, reverse=True)
     return xp.concat([values, start[None]])
@@ -89,12 +86,10 @@ def variation(
     transition_norm: Literal["total_variation", "frobenius"] = "total_variation",
     norm: Literal["coordinates", "pairs"] = "coordinates",
 ) -> Variation:
-    """The variation of an environment over its first `num_episodes` episodes, summed over steps.
+    """Return the variation of an environment over its first episodes, summed over steps.
 
     Rewards: `‖θ_{t,h} − θ_{t+1,h}‖₂`. Transitions, `"total_variation"`: for each coordinate l the L1
-    norm of `μ^(l)_{t,h} − μ^(l)_{t+1,h}`, then the ℓ2 norm over l; `"frobenius"`: the Frobenius norm of
-    the whole difference. (As printed in the paper, with `μ(S)`, Δ_P is zero for probability measures.)
-
+    norm of `μ^(l)_{t,h} − μ^(l)_{t+1,h}`, then the ℓ2 norm over l; `"frobenius"`: the Frobenius norm.
     `norm="pairs"` is for agents that look at no features: `max_{s,a} |φᵀ(θ_{t,h} − θ_{t+1,h})|` and
     `max_{s,a} ‖φᵀ(μ_{t,h} − μ_{t+1,h})‖₁`, as in Mao et al. 2021.
     """
@@ -117,14 +112,12 @@ def variation(
         theta = np.tensordot(moves[moving], environment.theta, axes=1)  # [T, H, d]
         mu = np.tensordot(moves[moving], environment.mu, axes=1)  # [T, H, d, S]
         if norm == "pairs":
-            reward[start + moving] = np.abs(theta @ flat.T).max(-1).sum(-1)
-            transition[start + moving] = np.abs(flat @ mu).sum(-1).max(-1).sum(-1)
-            continue
-        per_coordinate = (
-            np.abs(mu).sum(-1) if transition_norm == "total_variation" else np.sqrt(np.square(mu).sum(-1))
-        )
-        reward[start + moving] = np.sqrt(np.square(theta).sum(-1)).sum(-1)
-        transition[start + moving] = np.sqrt(np.square(per_coordinate).sum(-1)).sum(-1)
+            rewards, transitions = np.abs(theta @ flat.T).max(-1), np.abs(flat @ mu).sum(-1).max(-1)
+        else:
+            total = transition_norm == "total_variation"
+            per_coordinate = np.abs(mu).sum(-1) if total else np.sqrt(np.square(mu).sum(-1))
+            rewards, transitions = (np.sqrt(np.square(own).sum(-1)) for own in (theta, per_coordinate))
+        reward[start + moving], transition[start + moving] = rewards.sum(-1), transitions.sum(-1)
     return Variation(reward, transition)
 
 
@@ -135,11 +128,10 @@ _MAX_POLICIES = 100  # a handful is usual; rounding can make policies go round w
 
 
 def optimal_gains(reward: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    """The best mean reward of a step in the long run from each state: `[..., S]`.
+    """Return the best mean reward of a step in the long run from each state: `[..., S]`.
 
     Policy iteration for any finite MDP (Howard 1960; Puterman 1994, section 9.2): of the actions that lead
-    to the highest gain, that of the highest bias. If all states communicate, all gains are equal. What is
-    returned are the best gains of the policies met.
+    to the highest gain, that of the highest bias. If all states communicate, all gains are equal.
     """
     policy = np.argmax(reward, axis=-1)
     best, identity = np.full(policy.shape, -np.inf), np.eye(kernel.shape[-1])
@@ -164,21 +156,20 @@ def optimal_gains(reward: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 
 def is_communicating(kernel: np.ndarray) -> bool:
-    """Whether every state can be reached from every other: of `[S, A, S]`."""
+    """Return whether every state can be reached from every other: of `[S, A, S]`."""
     return find_unreachable(_checked(kernel)) is None
 
 
-def find_unreachable(kernel: np.ndarray) -> tuple[int, int] | None:
-    """Two states, such that there is no way from the first to the second; None if there are none."""
+def find_unreachable(kernel: np.ndarray) -> tuple[int, ...] | None:
+    """Return two states without a way from the first to the second, if there are any."""
     reach = (kernel >= _POSSIBLE).any(axis=1) | np.eye(len(kernel), dtype=bool)
     for _ in range(len(kernel).bit_length()):
         reach = reach @ reach
-    missing = np.argwhere(~reach)
-    return (int(missing[0, 0]), int(missing[0, 1])) if len(missing) else None
+    return next(map(tuple, np.argwhere(~reach).tolist()), None)
 
 
 def diameter(kernel: np.ndarray, *, slack: float = 0.0) -> float:
-    """`max_{s,s'} min_π E[steps from s to s']` of a kernel `[S, A, S]`; infinite if there is no way.
+    """Return `max_{s,s'} min_π E[steps from s to s']` of a kernel `[S, A, S]`; infinite if there is no way.
 
     With `slack`, of the MDP that is best for the purpose among those within that L1 distance of each row.
     """
@@ -189,7 +180,7 @@ def diameter(kernel: np.ndarray, *, slack: float = 0.0) -> float:
 
 
 def _steps_to(kernel: np.ndarray, target: int, slack: float) -> np.ndarray:
-    """Expected steps to a state by the fastest policy, `[S]`: policy iteration from one that arrives.
+    """Return the expected steps to a state by the fastest policy, `[S]`, by iteration from one that arrives.
 
     Chances to leave a state are summed, not one less the chance to stay, which rounding may make zero.
     """
@@ -240,7 +231,7 @@ def _expected(kernel: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _improved(policy: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """The best action of each state, or the one it has if that is as good."""
+    """Return the best action of each state, or the one it has if that is as good."""
     kept = np.take_along_axis(q, policy[..., None], axis=-1)[..., 0]
     best = q.max(axis=-1)
     return np.where(kept >= best - _TOLERANCE * np.maximum(1, np.abs(best)), policy, q.argmax(axis=-1))

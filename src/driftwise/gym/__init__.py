@@ -1,7 +1,4 @@
-"""Gymnasium environments: importing this registers `driftwise/<Name>-v0` for every linear MDP.
-
-So it does for those of plugins, and for all that are registered later.
-"""
+"""Gymnasium environments: importing this registers `driftwise/<Name>-v0` for every linear MDP."""
 
 from __future__ import annotations
 

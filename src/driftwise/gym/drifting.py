@@ -23,13 +23,8 @@ Setter = Callable[[Any, float], None]
 class DriftingParameter(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
     """An environment one of whose parameters follows a drift: in episode t it is `Σ_j c_j(t) · values[j]`.
 
-    ```python
-    env = DriftingParameter(gymnasium.make("CartPole-v1"), "force_mag", (10.0, -10.0), Abrupt((200, 400), 2))
-    ```
-
     `parameter` is the name of an attribute of the environment itself (without its wrappers), or a function
-    that is called with it and the value: `set_slipperiness` for FrozenLake, `set_cart_pole("length")` where
-    CartPole keeps numbers that depend on the one set.
+    that is called with it and the value, such as `set_slipperiness` or `set_cart_pole("length")`.
 
     The clock is that of `LinearMdpEnv`: every `reset` starts the next episode, `reset(seed=…)` starts over at
     episode 0, `reset(options={"episode": t})` goes anywhere. `info` has `episode_index` and the `parameter`.
@@ -45,9 +40,8 @@ class DriftingParameter(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs
             raise ArgumentError("parameter", "be the name of an attribute or a function", parameter)
         self._values = require_array("values", values, (None,))
         self._drift: Drift = require_instance("drift", drift, Drift)
-        if self._drift.num_anchors != len(self._values):
-            expected = f"mix as many anchors as there are values ({len(self._values)})"
-            raise ArgumentError("drift", expected, drift)
+        if (num := len(self._values)) != self._drift.num_anchors:
+            raise ArgumentError("drift", f"mix as many anchors as there are values ({num})", drift)
         self._episode = -1
 
     def reset(
@@ -81,21 +75,16 @@ def set_cart_pole(name: str) -> Setter:
 
 
 def set_slipperiness(env: Any, value: float) -> None:
-    """Set the probability with which a step on FrozenLake goes astray, half of it to either side.
-
-    The lake must be made with `is_slippery=True`, so that its table has transitions to the sides.
-    """
+    """Set the probability with which a step on a slippery FrozenLake goes astray, to either side."""
     if not 0 <= value <= 1:
         raise ArgumentError("values", "be probabilities for a slippery lake", value, f"{value:g}")
     shares = (value / 2, 1 - value, value / 2)  # to one side, ahead, to the other side
-    slippery = [  # not holes and the goal, from which nothing leads on
-        (actions, action) for actions in env.P.values() for action, ways in actions.items() if len(ways) == 3
-    ]
-    if not slippery:
+    slippery = [ways for actions in env.P.values() for ways in actions.values() if len(ways) == 3]
+    if not slippery:  # nothing leads on from holes and the goal, and on a dry lake only ahead
         got = f"{env}, where no step goes astray"
         raise ArgumentError("env", "be a lake made with is_slippery=True", env, got)
-    for actions, action in slippery:
-        actions[action] = [(share, *way[1:]) for share, way in zip(shares, actions[action], strict=True)]
+    for ways in slippery:
+        ways[:] = [(share, *way[1:]) for share, way in zip(shares, ways, strict=True)]
 
 
 def _attribute(env: Any, name: str) -> Setter:

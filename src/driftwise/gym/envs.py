@@ -20,12 +20,12 @@ from driftwise.base.validation import ArgumentError, as_array, require_choice, r
 from driftwise.environments import Environment, LinearMdp, planning
 from driftwise.environments.environment import ENVIRONMENTS, build_environment
 
-RENDER_MODES = ("ansi",)
-OBSERVATIONS = ("state", "step", "features")
 
+class _Episodes:
+    """Episodes of a linear MDP on its path of models: the base of single and vector environments.
 
-class _OnPath:
-    """A linear MDP on its path of models, with observations: the base of single and vector environments."""
+    States, actions and rewards are single ones, or arrays with one for each copy.
+    """
 
     _spec: EnvSpec | None = None
     _model: Model
@@ -33,8 +33,8 @@ class _OnPath:
 
     def __init__(self, environment: LinearMdp, observe: str) -> None:
         self.environment: LinearMdp = require_instance("environment", environment, LinearMdp)
-        require_choice("observe", observe, OBSERVATIONS)
-        self._observe, self._horizon = observe, environment.spec.horizon
+        self._observe = require_choice("observe", observe, ("state", "step", "features"))
+        self._horizon = self._step = environment.spec.horizon  # no episode is under way
         self._episode = -1  # before the first
         self._mixture: np.ndarray | None = None
 
@@ -53,6 +53,24 @@ class _OnPath:
         _require_reset(started=self._episode >= 0)
         return self._model
 
+    def _spaces(self) -> tuple[gymnasium.Space, gymnasium.Space]:
+        """Return the spaces of observations and actions of one copy."""
+        spec, features = self.environment.spec, self.environment.features
+        bound = max(1.0, float(np.abs(features).max()))  # norms are at most one, but for rounding
+        observations = {
+            "state": gymnasium.spaces.Discrete(spec.num_states),
+            "step": gymnasium.spaces.MultiDiscrete([spec.num_states, spec.horizon + 1]),
+            "features": gymnasium.spaces.Box(-bound, bound, features.shape[1:], np.float64),
+        }
+        return observations[self._observe], gymnasium.spaces.Discrete(spec.num_actions)
+
+    def _uniform(self) -> Any:
+        """Return uniform numbers, one for each copy."""
+        raise NotImplementedError
+
+    def _draw(self, probabilities: np.ndarray) -> Any:
+        return random.choose_index(np.cumsum(probabilities, axis=-1), self._uniform()).astype(np.int64)
+
     def _episode_after(self, seed: Any, options: Mapping[str, Any] | None) -> int:
         """Return the episode that a reset starts: of the options, the first with a seed, else the next."""
         chosen: Mapping[str, Any] = require_instance("options", {} if options is None else options, Mapping)
@@ -61,66 +79,63 @@ class _OnPath:
         following = self._episode + 1 if seed is None else 0
         return require_count("episode", chosen.get("episode", following), at_least=0)
 
-    def _go_to(self, episode: int) -> None:
-        """Make the model of an episode, unless it is that of the last one."""
+    def _start(self, episode: int) -> tuple[Any, dict[str, Any]]:
+        """Start an episode, with a new model unless it is that of the last one; return what `reset` does."""
         mixture = self.environment.at(np.array([episode]))[0]
         if self._mixture is None or not np.array_equal(mixture, self._mixture):
             self._model = self.environment.model(episode)
             self._optimal = planning.optimal_values(self.environment.features, self._model)[0]
         self._episode, self._mixture, self._step = episode, mixture, 0
+        self._states = self._draw(self.environment.initial)
+        self._optimal_values = self._optimal[self._states]
+        return self._observation(), self._info()
 
-    def _space(self) -> gymnasium.Space:
-        """Return the space of observations of one copy."""
-        spec, features = self.environment.spec, self.environment.features
+    def _take(self, actions: Any) -> Any:
+        """Take actions, and return their rewards."""
+        features = self.environment.features[self._states, actions]
+        rewards = features @ self._model.theta[self._step]
+        if self.environment.rewards != "mean":
+            rewards = np.where(self._uniform() < rewards, 1.0, 0.0)
+        self._states = self._draw(features @ self._model.mu[self._step])
+        self._step += 1
+        return rewards
+
+    def _observation(self) -> Any:
         if self._observe == "state":
-            return gymnasium.spaces.Discrete(spec.num_states)
+            return self._states
         if self._observe == "step":
-            return gymnasium.spaces.MultiDiscrete([spec.num_states, spec.horizon + 1])
-        bound = max(1.0, float(np.abs(features).max()))  # norms are at most one, but for rounding
-        return gymnasium.spaces.Box(-bound, bound, features.shape[1:], np.float64)
+            return np.stack([self._states, 0 * self._states + self._step], axis=-1)
+        return np.array(self.environment.features[self._states])
 
-    def _observation(self, states: Any) -> Any:
-        """Return the observation of a state, or of the state of each copy."""
-        if self._observe == "state":
-            return states
-        if self._observe == "step":
-            return np.stack([states, 0 * states + self._step], axis=-1)
-        return np.array(self.environment.features[states])
-
-    def _info(self, optimal_value: Any) -> dict[str, Any]:
+    def _info(self) -> dict[str, Any]:
         # not "episode", a key that Gymnasium's RecordEpisodeStatistics keeps for itself
-        return {"episode_index": self._episode, "step": self._step, "optimal_value": optimal_value}
+        return {"episode_index": self._episode, "step": self._step, "optimal_value": self._optimal_values}
 
 
-class LinearMdpEnv(_OnPath, gymnasium.Env[Any, np.int64]):  # pyright: ignore[reportIncompatibleVariableOverride]
+class LinearMdpEnv(_Episodes, gymnasium.Env[Any, np.int64]):  # pyright: ignore[reportIncompatibleVariableOverride]
     """A drifting linear MDP, played one step at a time; every `reset` starts the next episode of its path.
 
-    The clock starts at episode 0, also after `reset(seed=...)`: the same seed gives the same trajectory only
-    if it meets the same models. `reset(options={"episode": t})` goes to episode `t`.
+    `reset(seed=...)` starts over at episode 0: the same seed gives the same trajectory only if it meets the
+    same models. `reset(options={"episode": t})` goes to episode `t`.
 
     Episodes are *terminated* after `horizon` steps. The horizon is part of the problem: nothing can be earned
     after it, so a learner must not bootstrap there, as it would where an episode is truncated.
 
     Observations are the state (`observe="state"`), the state and how many steps were taken (`"step"`), or
-    the features of the state's actions (`"features"`).
-
-    `info` holds the episode's number `episode_index`, the `step` (how many were taken), and the exact
-    `optimal_value` of the episode's first state, so that dynamic regret is the sum of `optimal_value` less
-    the policy's value, which the sum of rewards estimates without bias.
+    the features of the state's actions (`"features"`). `info` holds the episode's number `episode_index`, the
+    `step`, and the exact `optimal_value` of the episode's first state.
     """
 
-    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}  # noqa: RUF012
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
 
     def __init__(
         self, environment: LinearMdp, *, observe: str = "state", render_mode: str | None = None
     ) -> None:
         super().__init__(environment, observe)
         if render_mode is not None:
-            require_choice("render_mode", render_mode, RENDER_MODES)
+            require_choice("render_mode", render_mode, self.metadata["render_modes"])
         self.render_mode = render_mode
-        self.observation_space = self._space()
-        self.action_space = gymnasium.spaces.Discrete(environment.spec.num_actions)
-        self._step = self._horizon  # no episode is under way
+        self.observation_space, self.action_space = self._spaces()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -128,10 +143,7 @@ class LinearMdpEnv(_OnPath, gymnasium.Env[Any, np.int64]):  # pyright: ignore[re
         """Start an episode: its first observation, and `info`."""
         episode = self._episode_after(seed, options)
         gymnasium.Env.reset(self, seed=seed)
-        self._go_to(episode)
-        self._state = self._draw(self.environment.initial)
-        self._optimal_value = float(self._optimal[self._state])
-        return self._observation(self._state), self._info(self._optimal_value)
+        return self._start(episode)
 
     def step(self, action: int | np.int64) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action: the observation, reward, whether the horizon is reached, `False`, and `info`."""
@@ -139,31 +151,28 @@ class LinearMdpEnv(_OnPath, gymnasium.Env[Any, np.int64]):  # pyright: ignore[re
         if not self.action_space.contains(action):
             expected = f"be an integer from 0 to {self.environment.spec.num_actions - 1}"
             raise ArgumentError("action", expected, action)
-        phi = self.environment.features[self._state, action]
-        mean = float(phi @ self._model.theta[self._step])
-        reward = mean if self.environment.rewards == "mean" else float(self.np_random.random() < mean)
-        self._state = self._draw(phi @ self._model.mu[self._step])
-        self._step += 1
-        info = self._info(self._optimal_value)
-        return self._observation(self._state), reward, self._step == self._horizon, False, info
+        reward = float(self._take(action))
+        return self._observation(), reward, self._step == self._horizon, False, self._info()
 
     def render(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return a line on the state of the episode; nothing without a `render_mode`."""
         _require_reset(started=self._episode >= 0)
         if self.render_mode is None:
             return None
-        return f"episode {self._episode}, step {self._step} of {self._horizon}, state {self._state}\n"
+        return f"episode {self._episode}, step {self._step} of {self._horizon}, state {self._states}\n"
 
-    def _draw(self, probabilities: np.ndarray) -> np.int64:
-        return np.int64(random.choose_index(np.cumsum(probabilities), self.np_random.random()))
+    def _uniform(self) -> float:
+        return self.np_random.random()
+
+    def _info(self) -> dict[str, Any]:
+        return super()._info() | {"optimal_value": float(self._optimal_values)}
 
 
-class LinearMdpVectorEnv(_OnPath, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):  # pyright: ignore[reportIncompatibleVariableOverride]
+class LinearMdpVectorEnv(_Episodes, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):  # pyright: ignore[reportIncompatibleVariableOverride]
     """Many copies of a `LinearMdpEnv`, each step of all of them computed at once.
 
-    All episodes are as long as the horizon, so that copies end together and share their clock. Seeds,
-    observations, `info` and restarts (by the step after the last one) are those of Gymnasium's
-    `SyncVectorEnv` around as many copies, and so are the trajectories.
+    All episodes are as long as the horizon, so that copies end together and share their clock. All else,
+    trajectories included, is as in Gymnasium's `SyncVectorEnv` around as many copies.
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
@@ -171,8 +180,7 @@ class LinearMdpVectorEnv(_OnPath, VectorEnv[np.ndarray, np.ndarray, np.ndarray])
     def __init__(self, environment: LinearMdp, num_envs: int, *, observe: str = "state") -> None:
         super().__init__(environment, observe)
         self.num_envs = require_count("num_envs", num_envs)
-        self.single_observation_space = self._space()
-        self.single_action_space = gymnasium.spaces.Discrete(environment.spec.num_actions)
+        self.single_observation_space, self.single_action_space = self._spaces()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._generators = [seeding.np_random()[0] for _ in range(num_envs)]
@@ -180,24 +188,16 @@ class LinearMdpVectorEnv(_OnPath, VectorEnv[np.ndarray, np.ndarray, np.ndarray])
     def reset(
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Start an episode of all copies: their first states, and `info`.
-
-        Copy `i` has the seed `seed + i`, or the one at its place in a list.
-        """
+        """Start an episode of all copies; copy `i` has the seed `seed + i`, or the i-th of a list."""
         episode = self._episode_after(seed, options)
         if seed is not None:
             if isinstance(seed, int | np.integer):
-                seeds = [int(seed) + i for i in range(self.num_envs)]
-            else:
-                seeds = list(seed)
+                seed = [int(seed) + i for i in range(self.num_envs)]
+            seeds = list(seed)
             if len(seeds) != self.num_envs or None in seeds:
                 raise ArgumentError("seed", f"be one, or one for each of {self.num_envs} copies", seed)
             self._generators = [seeding.np_random(own)[0] for own in seeds]
-        self._go_to(episode)
-        initial = np.broadcast_to(self.environment.initial, (self.num_envs, len(self.environment.initial)))
-        self._states = self._draw(initial)
-        self._optimal_values = self._optimal[self._states]
-        return self._observation(self._states), self._infos()
+        return self._start(episode)
 
     def step(
         self, actions: np.ndarray
@@ -213,24 +213,15 @@ class LinearMdpVectorEnv(_OnPath, VectorEnv[np.ndarray, np.ndarray, np.ndarray])
         if not integers or taken.min() < 0 or taken.max() >= num_actions:
             expected = f"be {self.num_envs} integers from 0 to {num_actions - 1}"
             raise ArgumentError("actions", expected, actions)
-        phi = self.environment.features[self._states, taken]  # [copies, d]
-        rewards = phi @ self._model.theta[self._step]
-        if self.environment.rewards != "mean":
-            rewards = (self._uniform() < rewards).astype(float)
-        self._states = self._draw(phi @ self._model.mu[self._step])
-        self._step += 1
-        terminated = never | (self._step == self._horizon)
-        return self._observation(self._states), rewards, terminated, never, self._infos()
+        rewards = self._take(taken)
+        return self._observation(), rewards, never | (self._step == self._horizon), never, self._info()
 
     def _uniform(self) -> np.ndarray:
         return np.array([generator.random() for generator in self._generators])
 
-    def _draw(self, probabilities: np.ndarray) -> np.ndarray:
-        return random.choose_index(np.cumsum(probabilities, axis=-1), self._uniform()).astype(np.int64)
-
-    def _infos(self) -> dict[str, Any]:
+    def _info(self) -> dict[str, Any]:
         """Return `info` with a value for each copy, marked as Gymnasium does."""
-        values = self._info(self._optimal_values)
+        values = super()._info()
         info: dict[str, Any] = {name: np.full(self.num_envs, value) for name, value in values.items()}
         return info | {f"_{name}": np.ones(self.num_envs, dtype=bool) for name in values}
 
@@ -277,12 +268,8 @@ def _register_id(name: str, maker: Callable[..., Environment]) -> None:
     own_id = f"driftwise/{name.title().replace('_', '')}-v0"
     if typing.get_type_hints(maker).get("return") is LinearMdp and own_id not in MAKERS:
         MAKERS[own_id] = name
-        gymnasium.register(
-            own_id,
-            entry_point="driftwise.gym:make_env",
-            vector_entry_point="driftwise.gym:make_vector_env",
-            kwargs={"maker": name},
-        )
+        single, vector = "driftwise.gym:make_env", "driftwise.gym:make_vector_env"
+        gymnasium.register(own_id, single, vector_entry_point=vector, kwargs={"maker": name})
 
 
 ENVIRONMENTS.subscribe(_register_id)

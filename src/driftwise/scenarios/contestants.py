@@ -1,11 +1,8 @@
 """Policies by name: those that a benchmark compares, and the yardsticks that it compares them with.
 
 All of ours have shared, untuned parameters, and none knows how long a run is: an algorithm that needs the
-number of episodes is given `_HORIZON`. `_NOISE` is the most that rewards between 0 and 1 can have, so that it
-holds for clicks too; `linear_bandit` has less. Radii are those of practice; where theory sets a radius of its
-own, `_THEORY` scales it to about the same. `_PROOF` lowers constants with which no run would learn anything.
-
-`covering_restart` plays outside of its assumption: arms are new in every round here.
+number of episodes is given `_HORIZON`. Radii are those of practice; where theory sets a radius of its own,
+`_THEORY` scales it to about the same. `_PROOF` lowers constants with which no run would learn anything.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ from driftwise.scenarios.scenario_policies import PolicyMaker, bandit_policy, md
 
 RANDOM_POLICY = "uniform"
 BASELINES = frozenset({RANDOM_POLICY, "greedy", "epsilon_greedy", "epsilon_greedy_lsvi", "random_restart"})
-RADIUS, _NOISE = 0.5, 0.5  # of ellipsoids; of rewards, and so of Thompson's draws
+RADIUS, _NOISE = 0.5, 0.5  # of ellipsoids; the most that rewards between 0 and 1 can have
 _HORIZON = 1000
 _LENGTHS, _LENGTH = (30, 100, 300), 100  # of fixed memories, and of all others that have one
 _PERIOD = 97  # of restarts, which should not fall on the jumps of a world
@@ -43,12 +40,10 @@ _BANDITS: _Options = {
     "adaptive_lin_ts": {},
     "adaptive_lin_ucb": {},
     "bob": dict(num_episodes=_HORIZON, noise_scale=_NOISE, radius_scale=_THEORY),
-    "borl": dict(
-        base=[dict(algorithm="d_lin_ucb", rate=1 - 1 / length, radius=RADIUS) for length in _LENGTHS],
-        num_episodes=_HORIZON,
-    ),
+    "borl": dict(base=[*_BANDIT_MEMORIES.values()][:-1], num_episodes=_HORIZON),
     "change_detection": dict(base=_UCB, detector=Glr(noise_scale=_NOISE)),
     "clock_lin_ucb": dict(half_life=0.693 * _LENGTH, radius=RADIUS),  # a round is a second
+    # outside of its assumption: arms are new in every round here
     "covering_restart": dict(base=_UCB, num_episodes=_HORIZON, noise_scale=_NOISE),
     "cw_oful": dict(radius=RADIUS, **_CAUTION),
     "d_glb_omd": dict(rate=_RATE, **_CLICKS),
@@ -104,21 +99,6 @@ class PolicySet(NamedTuple):
     policies: dict[str, PolicyMaker]  # played by default, with all that users register
     others: dict[str, PolicyMaker]  # played where they are named
 
-    @classmethod
-    def of(
-        cls,
-        make: Callable[..., PolicyMaker],
-        greedy: PolicyMaker,
-        fixed: _Options,
-        own: _Options,
-        *names: str,
-    ) -> PolicySet:
-        """Return the set in which those of `names` are played by default."""
-        known = {name: make(**{"algorithm": name, **given}) for name, given in {**fixed, **own}.items()}
-        memories, policies = ({name: known[name] for name in some} for some in (fixed, names))
-        others = {name: known[name] for name in own if name not in names}
-        return cls(memories, {RANDOM_POLICY: make("uniform"), "greedy": greedy, **memories}, policies, others)
-
     @property
     def contestants(self) -> dict[str, PolicyMaker]:
         return self.policies | self.others
@@ -132,21 +112,27 @@ class PolicySet(NamedTuple):
         return name not in self.yardsticks and name not in BASELINES
 
 
+def _policy_set(
+    make: Callable[..., PolicyMaker],
+    greedy: PolicyMaker,
+    fixed: _Options,
+    own: _Options,
+    names: tuple[str, ...],
+) -> PolicySet:
+    """Return the set in which those of `names` are played by default."""
+    memories, policies = (
+        {name: make(**{"algorithm": name, **given}) for name, given in some.items()} for some in (fixed, own)
+    )
+    yardsticks = {RANDOM_POLICY: make("uniform"), "greedy": greedy, **memories}
+    return PolicySet(memories, yardsticks, {name: policies.pop(name) for name in names}, policies)
+
+
+_BY_DEFAULT = ("adaptive_lin_ucb", "d_lin_ts", "change_detection", "epsilon_greedy")
+_MDPS_BY_DEFAULT = ("adaptive_opt_wlsvi", "opt_rlsvi", "change_detection", "ucrl_vtr")
+_GREEDY = bandit_policy("greedy"), mdp_policy("lsvi_ucb", radius=0.0)
 POLICY_SETS = {
-    "bandits": PolicySet.of(
-        bandit_policy,
-        bandit_policy("greedy"),
-        _BANDIT_MEMORIES,
-        _BANDITS,
-        *("adaptive_lin_ucb", "d_lin_ts", "change_detection", "epsilon_greedy"),
-    ),
-    "mdps": PolicySet.of(
-        mdp_policy,
-        mdp_policy("lsvi_ucb", radius=0.0),
-        _MDP_MEMORIES,
-        _MDPS,
-        *("adaptive_opt_wlsvi", "opt_rlsvi", "change_detection", "ucrl_vtr"),
-    ),
+    "bandits": _policy_set(bandit_policy, _GREEDY[0], _BANDIT_MEMORIES, _BANDITS, _BY_DEFAULT),
+    "mdps": _policy_set(mdp_policy, _GREEDY[1], _MDP_MEMORIES, _MDPS, _MDPS_BY_DEFAULT),
 }
 
 

@@ -15,12 +15,10 @@ import numpy as np
 from driftwise.base.provenance import digest_code, provenance
 from driftwise.base.validation import ArgumentError
 from driftwise.scenarios.contestants import policy_named
-from driftwise.scenarios.rounds import Rounds, rounds_of
+from driftwise.scenarios.rounds import BanditRounds, MdpRounds, Rounds
 from driftwise.scenarios.scenario import Scenario
 from driftwise.scenarios.scenario_policies import PolicyMaker
 from driftwise.simulation.tasks import read_progress
-
-_ROUNDING = 1e-9  # by which the regret of a round may be below 0
 
 
 class ScenarioRun(NamedTuple):
@@ -43,18 +41,10 @@ class ScenarioRun(NamedTuple):
 def play_policy(make: PolicyMaker, scenario: Scenario, *, run: int = 0) -> ScenarioRun:
     """Play one run of a policy in a scenario.
 
-    ```python
-    scenario = dw.scenarios.find_scenario("linear_bandit/gradual-weak/delayed/cold")
-    dw.scenarios.play_policy(dw.scenarios.bandit_policy("adaptive_lin_ucb"), scenario).regret
-    ```
-
     Contexts, noise and losses are functions of the scenario, the run and the round, the same for every
-    policy.
-
-    Args:
-      make: makes the policy, from the sizes of the problem and a seed, which is the run's number.
+    policy. `make` makes the policy, from the sizes of the problem and a seed, which is the run's number.
     """
-    rounds = rounds_of(scenario, run)
+    rounds: Rounds = (BanditRounds if scenario.kind == "bandits" else MdpRounds)(scenario, run)
     policy: Any = make(rounds.spec, run)
     learnt, alarms = np.zeros((2, rounds.num_rounds), dtype=int)
     decisions, detects = [], False
@@ -93,7 +83,7 @@ class ScenarioOutcome(NamedTuple):
 
 @dataclass(frozen=True)
 class ScenarioTask:
-    """All runs of a named policy in a scenario, as a task that engines run; see `simulation.tasks.Job`."""
+    """All runs of a named policy in a scenario; see `simulation.tasks.Job`."""
 
     agent: str
     scenario: Scenario
@@ -114,41 +104,37 @@ class ScenarioTask:
         return self.scenario.runs * (self.scenario.warm_up + self.scenario.rounds)
 
     def identity(self) -> dict[str, Any]:
-        """Return everything that determines its numbers, in plain values."""
         score = f"{self.score.__module__}.{self.score.__qualname__}"
         facts = {**vars(self.scenario), "score": score, "code": self.code, "numpy": np.__version__}
         return {"agent": self.agent, **facts}
 
     def on(self, device: Any) -> ScenarioTask:
-        """Return the same task: policies play on the CPU."""
-        return self
+        return self  # policies play on the CPU
 
     def begin(self) -> ScenarioWork:
-        """Return the work of this task, before its first run."""
         return ScenarioWork(self)
 
 
 class ScenarioWork:
-    """A scenario task in progress: runs are played one after the other; see `simulation.tasks.Work`."""
+    """A scenario task in progress, one run after the other; see `simulation.tasks.Work`."""
 
     platform = "cpu"
 
     def __init__(self, task: ScenarioTask) -> None:
         self.task, self.seconds, self.error = task, 0.0, ""
-        self.sources: dict[str, str] = {"driftwise": provenance()["sources"]["driftwise"]}
-        self._regret: list[float] = []
-        self._scores: list[Mapping[str, Any]] = []
+        self.sources: dict[str, str] = dict(provenance()["sources"])
+        self._runs: list[Mapping[str, Any]] = []  # scores, and the regret
         self._before: str | None = None  # the origin of a checkpoint that was read
-
-    @property
-    def finished(self) -> bool:
-        return bool(self.error) or len(self._regret) == self.task.scenario.runs
 
     @property
     def done(self) -> int:
         """Rounds that are finished; a policy that fails ends its task."""
         whole = self.task.num_episodes
-        return whole if self.error else whole // self.task.scenario.runs * len(self._regret)
+        return whole if self.error else whole // self.task.scenario.runs * len(self._runs)
+
+    @property
+    def finished(self) -> bool:
+        return self.done == self.task.num_episodes
 
     def advance(self, seconds: float | None = None) -> None:
         """Play the next run; for about so many seconds, if they are given."""
@@ -156,12 +142,11 @@ class ScenarioWork:
         make = policy_named(task.agent, task.scenario.kind)
         while not self.finished:
             try:
-                run = play_policy(make, task.scenario, run=len(self._regret))
+                run = play_policy(make, task.scenario, run=len(self._runs))
             except Exception as error:  # of a user's policy
-                self._regret, self._scores, self.error = [], [], f"{type(error).__name__}: {error}"
+                self._runs, self.error = [], f"{type(error).__name__}: {error}"
                 break
-            self._scores.append(task.score(run, task.scenario))
-            self._regret.append(run.regret)
+            self._runs.append({**task.score(run, task.scenario), "regret": run.regret})
             if seconds is None or time.perf_counter() - started >= seconds:
                 break
         self.seconds += time.perf_counter() - started
@@ -169,30 +154,22 @@ class ScenarioWork:
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Return all that `restore` needs."""
         origin = {"device": platform.processor(), **provenance(), "sources": self.sources}
-        return {
-            "done": np.asarray(self.done),
-            "seconds": np.asarray(self.seconds),
-            "origin": np.asarray(self._before or json.dumps(origin, sort_keys=True)),
-            "regret": np.asarray(self._regret, dtype=np.float64),
-            "scores": np.asarray(json.dumps(self._scores)),
-            "error": np.asarray(self.error),
+        told = {
+            "origin": self._before or json.dumps(origin, sort_keys=True),
+            "runs": json.dumps(self._runs),
+            "error": self.error,
         }
+        arrays = {"done": self.done, "seconds": self.seconds, **told}
+        return {name: np.asarray(value) for name, value in arrays.items()}
 
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
-        """Continue from a checkpoint of the same task, if its numbers are possible ones."""
-        done, seconds = read_progress(checkpoint, self.task.num_episodes)
-        regret, error = checkpoint["regret"], str(checkpoint["error"])
-        scores = json.loads(str(checkpoint["scores"]))
-        rounds = self.task.num_episodes // self.task.scenario.runs
-        if regret.dtype != np.float64 or regret.ndim != 1 or len(regret) != len(scores):
-            raise ArgumentError("regret", "be one number for each run with scores", regret)
-        if not np.isfinite(regret).all() or (regret < -_ROUNDING * rounds).any():
-            raise ArgumentError("regret", "be finite and not negative", regret)
-        if done != (self.task.num_episodes if error else rounds * len(regret)) or (error and len(regret)):
-            raise ArgumentError("regret", f"be of the {done} rounds that were played", regret)
-        self._regret, self._scores, self.error = regret.tolist(), scores, error
-        self.seconds, self._before = seconds, str(checkpoint["origin"])
+        """Continue from a checkpoint of the same task."""
+        done, self.seconds = read_progress(checkpoint, self.task.num_episodes)
+        self._before, runs, self.error = (str(checkpoint[name]) for name in ("origin", "runs", "error"))
+        self._runs = json.loads(runs)
+        if done != self.done:
+            raise ArgumentError("runs", f"be of the {done} rounds that were played", self._runs)
 
     def result(self) -> ScenarioOutcome:
         """Return the outcome of all finished runs."""
-        return ScenarioOutcome(np.array(self._regret), tuple(self._scores), self.error)
+        return ScenarioOutcome(np.array([run["regret"] for run in self._runs]), tuple(self._runs), self.error)

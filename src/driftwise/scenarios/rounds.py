@@ -42,8 +42,7 @@ class _Run:
 class BanditRounds(_Run):
     """Rounds with arms `[T, A, d]`, and the rewards `[T, A]` that come back for each of them.
 
-    A policy decides once in a round. Where a method takes `models`, they are numbers of rounds `[N]`, in
-    whose models decisions are valued.
+    Decisions of the rounds `at`, `[N]`, are valued in the `models` of others, `[N]`.
     """
 
     frozen_lag = 0  # rounds from the last decision made without a change to the change: arms are new here
@@ -52,10 +51,10 @@ class BanditRounds(_Run):
         environment = require_instance("environment", scenario.environment(), LinearBandit)
         self.spec, self._environment = environment.spec, environment.to_arrays()
         super().__init__(scenario, run, self.spec.horizon)
-        drawn = self._environment.draw(self._environment_keys)
-        self.path, self._arms = environment.at(self._numbers), drawn.arms.values
+        arms, luck = self._environment.draw(self._environment_keys)
+        self.path, self._arms = environment.at(self._numbers), arms.values
         means = self.means(self._numbers, self._numbers)
-        rewards = self._environment.reward(means, drawn.luck[:, None])
+        rewards = self._environment.reward(means, luck[:, None])
         best = means >= means.max(axis=-1, keepdims=True)
         self._rewards = self.feedback.corrupt(rewards, best, self._corruption_luck)
 
@@ -64,7 +63,6 @@ class BanditRounds(_Run):
         return self._environment.means(FeatureTable(self._arms[at]), self.path[models])
 
     def context(self, number: int) -> Context:
-        """Return the context of a round."""
         return Context(number, self._arms[number].copy())
 
     def require_decision(self, decision: Any) -> int:
@@ -167,11 +165,6 @@ class MdpRounds(_Run):
 
 
 Rounds = BanditRounds | MdpRounds
-
-
-def rounds_of(scenario: Scenario, run: int) -> Rounds:
-    """Return all rounds of a run."""
-    return (BanditRounds if scenario.kind == "bandits" else MdpRounds)(scenario, run)
 
 
 def lagged_values(

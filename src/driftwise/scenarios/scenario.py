@@ -68,18 +68,11 @@ SUITES = {"small": Sizes(rounds=500, runs=1), "full": Sizes(rounds=10_000, runs=
 
 @dataclass(frozen=True)
 class Scenario:
-    """One cell of the product of problems, moves, strengths, feedbacks and starts.
+    """A cell of the product of problems, moves, strengths, feedbacks and starts: see `LEVELS`.
 
-    A round of an MDP is an episode. `one_arm` is not for those in which one direction of the features pays.
-
-    Args:
-      problem: one of `SCENARIO_PROBLEMS`.
-      move: one of `DRIFT_MOVES`.
-      strength: one of `STRENGTHS`; a world that does not move is `"strong"`.
-      feedback: one of `FEEDBACKS`.
-      start: one of `STARTS`.
-      rounds: those that count; a warm start has more before them.
-      runs: each has draws of its own.
+    There are `rounds` that count; a warm start has more before them. A round of an MDP is an episode. Each of
+    the `runs` has draws of its own. A world that does not move is `"strong"`, and `one_arm` is only for those
+    in which more than one direction of the features pays.
     """
 
     problem: str
@@ -114,7 +107,7 @@ class Scenario:
 
     @property
     def summary(self) -> str:
-        """A description of the scenario, made of the words of its name."""
+        """The meanings of the words of its name."""
         levels = [level for level in LEVELS if level != "strength" or self.move != "none"]
         return "; ".join(LEVELS[level][vars(self)[level]] for level in levels)
 

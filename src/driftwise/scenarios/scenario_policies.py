@@ -51,9 +51,8 @@ class Trajectory(NamedTuple):
 class ScenarioPolicy(Protocol):
     """A policy that decides and learns in a bandit.
 
-    Rewards come in the order of their decisions; some come late or never. A policy that detects changes may
-    return from `learn` whether it has just found one. A scenario that restarts needs a policy that can be
-    pickled; the state that it does not pickle is lost.
+    Rewards come in the order of their decisions; some come late or never. A scenario that restarts needs a
+    policy that can be pickled; the state that it does not pickle is lost.
     """
 
     def decide(self, context: Context) -> SupportsIndex:
@@ -62,7 +61,6 @@ class ScenarioPolicy(Protocol):
 
     def learn(self, reward: Reward) -> bool | None:
         """Learn from a reward; True is an alarm."""
-        ...
 
 
 class MdpPolicy(Protocol):
@@ -74,7 +72,6 @@ class MdpPolicy(Protocol):
 
     def learn(self, trajectory: Trajectory) -> bool | None:
         """Learn from an episode; True is an alarm."""
-        ...
 
 
 PolicyMaker = Callable[[Spec, int], ScenarioPolicy | MdpPolicy]  # from the sizes of a problem and a seed

@@ -1,7 +1,6 @@
 """Drifts made of drifts: one after the other, over and over, several at once.
 
-Drifts that are put together share their anchors: one with fewer of them mixes the first ones. Only a
-product has anchors of its own, one for each combination.
+They share their anchors, one with fewer of them mixes the first ones; only a product has one for each pair.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from driftwise.environments.drift.curves import MOVE_ROUNDING, Drift, require_in
 
 @dataclass(frozen=True)
 class _Composite(Drift):
-    """Several drifts, whose anchors are the same ones, and which jump where one of them does."""
+    """Several drifts that share their anchors, and jump where one of them does."""
 
     episode_fields = ()
 
@@ -64,24 +63,21 @@ class Then(_Composite):
         return weights
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
-        episodes: set[int] = set()
+        episodes: list[int] = []
         for start, end, drift in zip((0, *self.at), (*self.at, num_episodes), self.drifts, strict=True):
-            within = drift.changes(max(min(end, num_episodes) - start, 0))
-            episodes.update(start + change for change in within)
-        for start, at, before in zip((0, *self.at), self.at, self.drifts, strict=False):
-            if at < num_episodes and _breaks(self, at, before, at - start):
-                episodes.add(at)
-        return tuple(sorted(episodes))
+            length = max(min(end, num_episodes) - start, 0)
+            episodes += [start + change for change in drift.changes(length)]
+            if end < num_episodes and _breaks(self, end, drift, end - start):
+                episodes.append(end)
+        return tuple(episodes)
 
 
 @record
 class Repeat(Drift):
-    r"""The first episodes of a drift, over and over.
-
-    $$c(t) = c_1(t \bmod p)$$
+    r"""The first episodes of a drift, over and over: $c(t) = c_1(t \bmod p)$.
 
     Args:
-      drift: $c_1$, the one to repeat.
+      drift: $c_1$.
       period: $p$, the number of these episodes.
     """
 
@@ -101,8 +97,7 @@ class Repeat(Drift):
         within = self.drift.changes(min(self.period, num_episodes))
         if _breaks(self, self.period, self.drift, self.period):
             within = (0, *within)
-        starts = range(0, num_episodes, self.period)
-        episodes = (start + change for start in starts for change in within)
+        episodes = (start + change for start in range(0, num_episodes, self.period) for change in within)
         return tuple(episode for episode in episodes if 0 < episode < num_episodes)
 
 

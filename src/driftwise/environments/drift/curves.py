@@ -22,11 +22,10 @@ _AT_ONCE = 1 << 16  # episodes that are looked at together
 
 
 def find_jumps(curve: Callable[[np.ndarray], np.ndarray], num_episodes: int) -> tuple[int, ...]:
-    """Episodes before `num_episodes` in which the curve, `[T]` to `[T, n]`, jumps.
+    """Return the episodes before `num_episodes` in which the curve, `[T]` to `[T, n]`, jumps.
 
-    A jump is a move at least ten times as far as each of the four moves before it and the four after it.
-    Moves that follow each other more closely are movement: a fast one, a random walk's, that of a season.
-    What moves in the last four episodes may be the beginning of one.
+    A jump is a move at least ten times as far as each of the four moves before it and the four after it; so
+    none is found in the last four episodes.
     """
     jumps: list[int] = []
     for first in range(1, num_episodes - _AROUND, _AT_ONCE):
@@ -35,8 +34,8 @@ def find_jumps(curve: Callable[[np.ndarray], np.ndarray], num_episodes: int) -> 
         path = curve(np.maximum(around, 0))  # nothing moves before the run
         moves = sliding_window_view(np.abs(np.diff(path, axis=0)).sum(axis=-1), 2 * _AROUND + 1)
         own, others = moves[:, _AROUND], np.delete(moves, _AROUND, axis=1).max(axis=1)
-        jumps.extend(first + np.flatnonzero((own > MOVE_ROUNDING) & (own >= _TIMES * others)))
-    return tuple(int(episode) for episode in jumps)
+        jumps += (first + np.flatnonzero((own > MOVE_ROUNDING) & (own >= _TIMES * others))).tolist()
+    return tuple(jumps)
 
 
 class Drift(ABC):
@@ -47,15 +46,15 @@ class Drift(ABC):
 
     @abstractmethod
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
-        """Weights of the anchors, `[T, num_anchors]`, at the episodes `[T]`."""
+        """Return the weights of the anchors, `[T, num_anchors]`, at the episodes `[T]`."""
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
-        """Episodes before `num_episodes` at which the model jumps; found, unless a drift knows them."""
+        """Return episodes before `num_episodes` at which the model jumps; found, unless a drift has them."""
         return find_jumps(self.mixture, num_episodes)
 
 
 def require_increasing(name: str, value: Any, *, at_least: int) -> tuple[int, ...]:
-    """Increasing episodes, one at least."""
+    """Return increasing episodes, one at least."""
     listed = isinstance(value, (tuple, list, range, np.ndarray)) and len(value) > 0
     items = require_numeric(name, tuple(value), at_least=at_least, integer=True) if listed else ()
     if not items or np.ndim(items) > 1 or np.any(np.diff(items) <= 0):
@@ -74,7 +73,7 @@ class Constant(Drift):
 
 
 def require_drift(drift: Drift | None, at_most: int | None = None, reason: str = "") -> Drift:
-    """The drift a maker was given, if it mixes at most so many anchors; none given is no drift."""
+    """Return the drift a maker was given, if it mixes at most so many anchors; None is no drift."""
     checked: Drift = require_instance("drift", Constant() if drift is None else drift, Drift)
     if at_most is not None and checked.num_anchors > at_most:
         raise ArgumentError("drift", f"have at most {at_most} anchors, {reason}", drift)
@@ -84,7 +83,7 @@ def require_drift(drift: Drift | None, at_most: int | None = None, reason: str =
 def require_anchor_numbers(
     name: str, values: Any, drift: Drift | None, **bounds: Any
 ) -> tuple[tuple[float, ...], Drift]:
-    """The number within bounds of each of the drift's anchors, the first of `values`, and the drift."""
+    """Return numbers within bounds for the drift's anchors, the first of `values`, and the drift."""
     numbers = require_numeric(name, values, **bounds)
     if np.ndim(numbers) != 1:
         raise ArgumentError(name, "be a list of numbers, one for each anchor", values)
@@ -158,10 +157,8 @@ class Periodic(Drift):
 class RandomWalk(Drift):
     """The unit interval is cut at places that wander; the lengths of the pieces are the weights.
 
-    Each cut is a Gaussian random walk with steps of standard deviation `scale`, reflected into [0, 1]. One
-    episode moves the mixture by at most twice the cuts' steps in L1, and in the long run it is uniform on
-    the simplex. The walk starts at the first anchor and depends on `seed` alone. Unlike the other drifts it
-    keeps its path in memory, up to the last episode asked for.
+    Each cut is a Gaussian random walk from 0 with steps of deviation `scale`, reflected into [0, 1]: in the
+    long run the mixture is uniform on the simplex. The path up to the last episode asked for is kept.
     """
 
     episode_fields = ()
@@ -171,9 +168,7 @@ class RandomWalk(Drift):
     seed: int = count(at_least=0, bits=64, default=0)
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
-        episodes = np.asarray(episodes)
-        length = int(episodes.max(initial=0)) + 1
-        path = _reflected_walk(self, 1 << (length - 1).bit_length())  # a power of two: few, shared paths
+        path = _reflected_walk(self, 1 << int(np.max(episodes, initial=0)).bit_length())  # few, shared paths
         return path[episodes]
 
 
@@ -187,7 +182,7 @@ def _reflected_walk(walk: RandomWalk, length: int) -> np.ndarray:
 
 
 def _between(position: np.ndarray, num_anchors: int) -> np.ndarray:
-    """The point between anchors `⌊position⌋` and the next one, round the circle of anchors."""
+    """Return the point between anchors `⌊position⌋` and the next one, round the circle of anchors."""
     whole = np.floor(position).astype(int)
     part = (position - whole)[:, None]
     here, ahead = (one_hot((whole + k) % num_anchors, num_anchors, np.float64) for k in (0, 1))

@@ -25,8 +25,7 @@ class Recorded(Drift):
     Args:
       weights: `[T, num_anchors]`, rows on the simplex; or `[T]`, the share of the second of two anchors; or
         the name of a file with them, `.npy` or text: a line a row, with commas, with or without a header.
-      knots: the episode of each row, if rows are not those of episodes 0, 1, …; straight lines lead from row
-        to row, and nothing moves before the first and after the last.
+      knots: the episode of each row, if not 0, 1, …; straight lines lead from row to row.
     """
 
     episode_fields = ("knots",)
@@ -42,10 +41,9 @@ class Recorded(Drift):
             weights = np.stack([1 - weights, weights], axis=-1)
         if not weights.size:
             raise ArgumentError("weights", "have at least one row", source)
-        off = np.abs(weights.sum(axis=1) - 1)
-        bad = np.flatnonzero((weights.min(axis=1) < -_TOLERANCE) | (off > _TOLERANCE))
-        if len(bad):
-            got = f"{weights[bad[0]].tolist()} in row {bad[0]}"
+        bad = (weights.min(axis=1) < -_TOLERANCE) | (np.abs(weights.sum(axis=1) - 1) > _TOLERANCE)
+        if bad.any():
+            got = f"{weights[bad][0].tolist()} in row {np.argmax(bad)}"
             raise ArgumentError("weights", "be at least 0 and sum to 1 in every row", source, got)
         object.__setattr__(self, "weights", tuple(map(tuple, weights.tolist())))
         if np.size(self.knots):
@@ -73,7 +71,7 @@ class Recorded(Drift):
 
 
 def read_weights(name: str | os.PathLike[str]) -> np.ndarray:
-    """The numbers in a file; those of one column are a list."""
+    """Return the numbers in a file; those of one column are a list."""
     try:
         require_regular_file(name)
         if Path(name).suffix == ".npy":

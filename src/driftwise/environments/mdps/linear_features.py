@@ -28,9 +28,8 @@ def random_linear_mdp(
 ) -> LinearMdp:
     r"""A linear MDP whose features and measures are drawn from Dirichlet distributions.
 
-    Features $\phi(s,a) \sim \mathrm{Dir}(\alpha 1_d)$ lie on the simplex; each anchor has its own
-    measures $\mu_h^{(i)} \sim \mathrm{Dir}(\alpha 1_S)$ and rewards $\theta_h \sim U[0,1]^d$, so every
-    mixture of anchors is a valid linear MDP. Episodes start in a uniformly drawn state.
+    Features are $\phi(s,a) \sim \mathrm{Dir}(\alpha 1_d)$; the measures of an anchor are
+    $\mu_h^{(i)} \sim \mathrm{Dir}(\alpha 1_S)$, its rewards $\theta_h \sim U[0,1]^d$; first states uniform.
 
     Args:
       concentration: $\alpha$; small values give nearly one-hot features and nearly deterministic
@@ -45,14 +44,8 @@ def random_linear_mdp(
         (rng.random((horizon, dim)), rng.dirichlet(np.full(num_states, concentration), size=(horizon, dim)))
         for _ in range(drift.num_anchors)
     ]
-    return LinearMdp(
-        features=features,
-        theta=np.stack([theta for theta, _ in anchors]),
-        mu=np.stack([mu for _, mu in anchors]),
-        initial=np.full(num_states, 1 / num_states),
-        drift=drift,
-        rewards=rewards,
-    )
+    theta, mu = map(np.stack, zip(*anchors, strict=True))
+    return LinearMdp(features, theta, mu, np.full(num_states, 1 / num_states), drift, rewards)
 
 
 @register_environment
@@ -71,15 +64,13 @@ def latent_chains(
 ) -> LinearMdp:
     """Chains of states that an agent can follow; which chain is worth following changes.
 
-    Every state belongs to a chain. One action of it (drawn from `seed`) follows the chain: in the good
-    chain that pays 1 and stays in the chain with probability `hold`, in the others `poor_reward` and
-    `poor_hold`; what is left of the probability goes to a state drawn uniformly. All other actions are
-    switches: they pay nothing and lead to some chain, the same one whenever they share a latent direction.
-    An agent has to find, among the chains, the one that pays now.
+    Every state belongs to a chain, and one action of it (drawn from `seed`) follows the chain: in the good
+    one, chain j for anchor j, that pays 1 and stays with probability `hold`, in others `poor_reward` and
+    `poor_hold`; else the next state is uniform. All other actions are switches: they pay nothing and lead to
+    a uniform state of some chain, the same one whenever they share a latent direction.
 
     Features are one-hot over `dim = 2·num_chains` latent directions: follow chain i, switch to chain i.
-    Measures are uniform within chains, which are the features of successors. Anchor j makes chain j the
-    good one. The defaults have the sizes S = 15, A = 7, d = 10, H = 10.
+    The defaults have the sizes S = 15, A = 7, d = 10, H = 10.
 
     Reference: after the synthetic linear MDP with five special chains of Zhou, Chen, Varshney & Jagmohan,
     "Nonstationary Reinforcement Learning with Linear Function Approximation", 2020; the probabilities and
@@ -87,9 +78,8 @@ def latent_chains(
     """
     drift = require_drift(drift, num_chains, "one for each chain")
     num_states, dim = num_chains * states_per_chain, 2 * num_chains
-    chains = dict(num_chains=num_chains, states_per_chain=states_per_chain)
-    sizes = dict(**chains, num_actions=num_actions, horizon=horizon)
-    require_models((num_states, num_actions, dim, horizon), drift, **sizes)
+    sizes = dict(num_chains=num_chains, states_per_chain=states_per_chain, num_actions=num_actions)
+    require_models((num_states, num_actions, dim, horizon), drift, **sizes, horizon=horizon)
     chain = np.repeat(np.arange(num_chains), states_per_chain)  # of each state
     rng = np.random.default_rng(seed)
     latent = num_chains + rng.integers(num_chains, size=(num_states, num_actions))
@@ -104,18 +94,8 @@ def latent_chains(
         theta[good, :, :num_chains] = np.where(is_good, 1.0, poor_reward)
         mu[good, :, :num_chains] = stay * inside + (1 - stay) / num_states
         mu[good, :, num_chains:] = inside
-    return LinearMdp(
-        features=np.eye(dim)[latent],
-        theta=theta,
-        mu=mu,
-        initial=np.full(num_states, 1 / num_states),
-        drift=drift,
-        rewards=rewards,
-        successor_features=np.eye(num_chains)[chain],
-    )
-
-
-_MAX_SIGNS = 10  # 2^10 actions
+    initial, psi = np.full(num_states, 1 / num_states), np.eye(num_chains)[chain]
+    return LinearMdp(np.eye(dim)[latent], theta, mu, initial, drift, rewards, successor_features=psi)
 
 
 @register_environment
@@ -132,8 +112,7 @@ def hard_instance(
 
     In $x_h$ the action $a \in \{\pm 1\}^m$ ($m$ is `num_signs`) leads to the paying state with probability
     $1/H + \langle \nu_h, a \rangle$, else to $x_{h+1}$; the paying state is never left and pays 1 a step.
-    The signs of $\nu_h \in \{\pm\epsilon\}^m$ are drawn from `seed` for every step and every anchor, so the
-    best action is $\mathrm{sign}(\nu_h)$ and the others are hard to tell from it. With $p = 1/H + m\epsilon$,
+    Signs of $\nu_h \in \{\pm\epsilon\}^m$ are drawn for every step and anchor. With $p = 1/H + m\epsilon$,
     $V^*_1(x_1) = \sum_{h=1}^{H} p (1-p)^{h-1} (H-h)$ in every anchor.
 
     With $\alpha = 1/\sqrt 2$ and $\beta = 1/\sqrt{2m}$ the features are $\phi(x_h, a) = (\alpha, \beta a, 0)$
@@ -147,18 +126,16 @@ def hard_instance(
     Linear Function Approximation", 2020, whose segments have instances of their own.
     """
     drift = require_drift(drift)
-    if num_signs > _MAX_SIGNS:
-        expected = f"be at most {_MAX_SIGNS} (there are 2^num_signs actions)"
-        raise ArgumentError("num_signs", expected, num_signs)
-    sizes = (horizon + 2, 2**num_signs, num_signs + 2, horizon)
+    if num_signs > 10:
+        raise ArgumentError("num_signs", "be at most 10 (there are 2^num_signs actions)", num_signs)
+    num_states, dim = horizon + 2, num_signs + 2
+    sizes = (num_states, 2**num_signs, dim, horizon)
     require_models(sizes, drift, steps=horizon, num_signs=num_signs, horizon=horizon)
     widest = 1 / (num_signs * horizon)
     gap = widest if gap is None else require_number("gap", gap, above=0, at_most=widest)
     rng = np.random.default_rng(seed)
 
-    alpha, beta = 1 / math.sqrt(2), 1 / math.sqrt(2 * num_signs)
-    num_states, dim = horizon + 2, num_signs + 2
-    pays = num_states - 1
+    alpha, beta, pays = 1 / math.sqrt(2), 1 / math.sqrt(2 * num_signs), num_states - 1
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=num_signs)))
     features = np.zeros((num_states, len(signs), dim))
     features[:pays, :, 0] = alpha
@@ -177,12 +154,6 @@ def hard_instance(
         anchor[:, 0, pays] = 1 / (horizon * alpha)
         anchor[:, 1:-1, pays] = nu / beta
         anchor[:, -1, pays] = 1
-    return LinearMdp(
-        features=features,
-        theta=np.broadcast_to(np.eye(dim)[-1], (drift.num_anchors, horizon, dim)),
-        mu=mu,
-        initial=np.eye(num_states)[0],
-        drift=drift,
-        rewards=rewards,
-        successor_features=np.eye(num_states),  # which span every measure
-    )
+    theta = np.broadcast_to(np.eye(dim)[-1], (drift.num_anchors, horizon, dim))
+    states = np.eye(num_states)  # which span every measure
+    return LinearMdp(features, theta, mu, states[0], drift, rewards, successor_features=states)

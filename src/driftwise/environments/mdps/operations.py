@@ -11,8 +11,6 @@ from driftwise.environments.environment import register_environment, require_mod
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.models.tabular import tabular_mdp
 
-KEEP, REPLACE = 0, 1
-
 
 @register_environment
 def machine_replacement(
@@ -29,8 +27,7 @@ def machine_replacement(
     In condition i of 0 (new) … n − 1 (worn out) a step earns `1 − i/(n − 1)`, and with the anchor's
     probability of `wear` the condition becomes one worse, if it can. Action 0 keeps the machine; action 1
     puts a new one in its place at once, which earns `1 − replacement_cost` in this step and wears like any
-    other. Episodes start with a new machine. Features are one-hot, so `dim = 2·num_conditions`. A drift with
-    fewer anchors than `wear` takes the first ones.
+    other. Episodes start with a new machine. Features are one-hot, so `dim = 2·num_conditions`.
 
     Reference: the textbook problem, e.g. Puterman, "Markov Decision Processes", 1994, Section 4.7, where it
     is best to replace from some condition on.
@@ -41,15 +38,10 @@ def machine_replacement(
     condition = np.eye(num_conditions)
     worse = condition[np.minimum(np.arange(num_conditions) + 1, num_conditions - 1)]
     income = np.linspace(1, 0, num_conditions)
-
-    def anchor(worsens: float) -> tuple[np.ndarray, np.ndarray]:
-        reward, kernel = np.zeros((num_conditions, 2)), np.zeros((num_conditions, 2, num_conditions))
-        reward[:, KEEP], reward[:, REPLACE] = income, income[0] - replacement_cost
-        kernel[:, KEEP] = (1 - worsens) * condition + worsens * worse
-        kernel[:, REPLACE] = kernel[0, KEEP]
-        return reward, kernel
-
-    return tabular_mdp([anchor(worsens) for worsens in wear], horizon=horizon, drift=drift, rewards=rewards)
+    reward = np.stack([income, np.full(num_conditions, income[0] - replacement_cost)], axis=1)
+    kept = [(1 - worsens) * condition + worsens * worse for worsens in wear]
+    anchors = [(reward, np.stack([own, np.broadcast_to(own[0], own.shape)], axis=1)) for own in kept]
+    return tabular_mdp(anchors, horizon=horizon, drift=drift, rewards=rewards)
 
 
 @register_environment
@@ -67,14 +59,12 @@ def admission_control(
 ) -> LinearMdp:
     """A queue with a doorkeeper: admit or turn away, serve slowly or, for a price, fast.
 
-    In a step a customer comes with the anchor's probability, one of `loads`, and the one being served, if
-    the queue was not empty, leaves with probability `slow` or `fast`. Action `2·admit + fast` decides
-    beforehand whether the newcomer may join, which earns 1 and needs room, and how fast to serve. With q in
-    the queue a step costs `waiting_cost·q/capacity`, and fast service `fast_cost` more. The mean reward is
-    that of `(earned − costs − low)/(1 − low)`, where `low = −waiting_cost − fast_cost`.
-
-    Episodes start with an empty queue. Features are one-hot, so `dim = 4·(capacity + 1)`. A drift with fewer
-    anchors than `loads` takes the first ones.
+    In a step a customer comes with the anchor's probability, one of `loads`, and the one being served leaves
+    with probability `slow` or `fast`. Action `2·admit + fast` decides beforehand whether the newcomer may
+    join, which earns 1 and needs room, and how fast to serve. With q in the queue a step costs
+    `waiting_cost·q/capacity`, and fast service `fast_cost` more. The mean reward is that of
+    `(earned − costs − low)/(1 − low)`, where `low = −waiting_cost − fast_cost`. Episodes start with an empty
+    queue. Features are one-hot, so `dim = 4·(capacity + 1)`.
 
     Reference: the textbook problem, e.g. Puterman, "Markov Decision Processes", 1994, Section 3.7, where
     it is best to admit below some length of the queue.
@@ -123,7 +113,7 @@ def inventory(
 
     lies between `low = −setup_cost − (unit_cost + holding_cost)·capacity` and `high = price·capacity`; the
     mean reward is that of `(profit − low)/(high − low)`. Episodes start with an empty shelf. Features are
-    one-hot, so `dim = (capacity + 1)²`. A drift with fewer anchors than `demands` takes the first ones.
+    one-hot, so `dim = (capacity + 1)²`.
 
     Reference: the textbook problem, e.g. Puterman, "Markov Decision Processes", 1994, Section 3.2, with lost
     sales. Without a setup cost it is best to order up to a level.

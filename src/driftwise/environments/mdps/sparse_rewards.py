@@ -13,8 +13,6 @@ from driftwise.environments.environment import register_environment, require_mod
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.models.tabular import tabular_mdp
 
-LEFT, RIGHT = 0, 1
-
 
 @register_environment
 def river_swim(
@@ -29,11 +27,9 @@ def river_swim(
 
     Action 0 goes left for certain and pays 0.005 at the left end. Action 1 swims right: it moves one state
     on with probability 0.35, stays with 0.6 and is carried back with 0.05; at the left end it moves on with
-    0.6, at the right end it stays with 0.6 and pays 1, and else the swimmer stays or is carried back.
-
-    Two anchors: in the second the river has turned and everything is its mirror image. Episodes start at the
-    left end, as published, where the turned river pays; with `start="middle"` both anchors are worth the
-    same. Features are one-hot, so `dim = 2·num_states`.
+    0.6, at the right end it stays with 0.6 and pays 1. In a second anchor the river has turned and everything
+    is its mirror image. Episodes start at the left end, as published; with `start="middle"` both anchors are
+    worth the same. Features are one-hot, so `dim = 2·num_states`.
 
     Reference: Strehl & Littman, "An Analysis of Model-Based Interval Estimation for Markov Decision
     Processes", 2008; probabilities, rewards (5/1000 and 1) and horizon of Osband, Russo & Van Roy, "(More)
@@ -41,25 +37,21 @@ def river_swim(
     """
     drift = require_drift(drift, 2, "the river and the river turned")
     require_models((num_states, 2, 2 * num_states, horizon), drift, num_states=num_states, horizon=horizon)
-    state = np.eye(num_states)
+    state, anchors = np.eye(num_states), river_anchors(num_states)[: drift.num_anchors]
     middle = (state[(num_states - 1) // 2] + state[num_states // 2]) / 2
     initial = middle if start == "middle" else None
-    anchors = river_anchors(num_states)[: drift.num_anchors]
     return tabular_mdp(anchors, horizon=horizon, drift=drift, rewards=rewards, initial=initial)
 
 
 def river_anchors(num_states: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Mean rewards `[S, A]` and probabilities `[S, A, S]` of the river, and of the river turned."""
-    last = num_states - 1
-    reward = np.zeros((num_states, 2))
-    reward[0, LEFT], reward[last, RIGHT] = 0.005, 1
-    kernel = np.zeros((num_states, 2, num_states))
+    """Return mean rewards `[S, A]` and probabilities `[S, A, S]` of the river, and of the river turned."""
+    reward, kernel = np.zeros((num_states, 2)), np.zeros((num_states, 2, num_states))
+    reward[0, 0], reward[-1, 1] = 0.005, 1
     for state in range(num_states):
-        kernel[state, LEFT, max(state - 1, 0)] = 1
-    kernel[0, RIGHT, :2] = 0.4, 0.6
-    for state in range(1, last):
-        kernel[state, RIGHT, state - 1 : state + 2] = 0.05, 0.6, 0.35
-    kernel[last, RIGHT, last - 1 :] = 0.4, 0.6
+        kernel[state, 0, max(state - 1, 0)] = 1
+    for state in range(1, num_states - 1):
+        kernel[state, 1, state - 1 : state + 2] = 0.05, 0.6, 0.35
+    kernel[0, 1, :2] = kernel[-1, 1, -2:] = 0.4, 0.6
     return [(reward, kernel), (reward[::-1, ::-1], kernel[::-1, ::-1, ::-1])]
 
 
@@ -75,13 +67,10 @@ def deep_sea(
     """A dive through a square of water: only `size` moves to the right in a row find the treasure.
 
     Each step sinks one row and moves one column left or right, from the left column of the top row on. Which
-    of the two actions is right is drawn from `seed` for every cell, and drawn again for every anchor. A move
-    to the right costs `move_cost/size`, and from the bottom right corner it finds 1: the best return is
-    `1 − move_cost`, and uniform play finds the treasure with probability 2^−size.
-
-    To keep rewards in [0, 1] all of them are raised by `move_cost/size`: a move to the left pays that much, a
-    move to the right nothing, the treasure 1. Every return is thereby `move_cost` higher. The row is the
-    step, so a state is a column; features are one-hot and `dim = 2·size`.
+    of the two actions is right is drawn from `seed` for every cell and anchor. A move to the right costs
+    `move_cost/size`, and from the bottom right corner it finds 1. To keep rewards in [0, 1] all of them are
+    raised by `move_cost/size`, so that the best return is 1. The row is the step, so a state is a column;
+    features are one-hot and `dim = 2·size`.
 
     Reference: Osband, Van Roy, Russo & Wen, "Deep Exploration via Randomized Value Functions", 2019, and
     Osband et al., "Behaviour Suite for Reinforcement Learning", 2020. New actions for every anchor are ours.
@@ -121,8 +110,7 @@ def combination_lock(
 
     Two anchors. With `changing="ends"` they differ in which lock is good; with `changing="start"` in
     where the first action leads: the lock it names with probability `intended`, or the other one.
-    States: 0 is the start, 1 … H−1 the first lock, H … 2H−2 the second, 2H−1 the sink. Features are
-    one-hot, so `dim = 4H`.
+    States: 0 is the start, 1 … H−1 the first lock, H … 2H−2 the second, 2H−1 the sink; `dim = 4H`.
 
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar, "Near-Optimal Model-Free Reinforcement Learning in
     Non-Stationary Episodic MDPs", ICML 2021 (with horizon 5, 5000 episodes, an abrupt swap of the ends
@@ -171,12 +159,10 @@ def four_rooms(
 
     The walls are the middle row and column of `side × side` cells. Actions move up, right, down and left;
     a move into a wall stays. With probability `slip` the agent then slides on in a direction drawn uniformly.
-    A step that ends on the goal pays 1, so that without slips a goal at distance D is worth `H + 1 − D`.
-    Episodes start in the top left corner; the goals of the anchors, three at most, are the corners at the
-    bottom right, the top right and the bottom left.
+    A step that ends on the goal pays 1. Episodes start in the top left corner; the goals of the anchors,
+    three at most, are the corners at the bottom right, the top right and the bottom left.
 
-    What happens depends on the cell a move aims at, and features are one-hot over these: `dim` is the number
-    of cells, a quarter of a table's. The default has 40 cells, a side of 11 the usual 104.
+    Features are one-hot over the cell a move aims at, so `dim` is the number of cells, 40 by default.
 
     Reference: the layout after Sutton, Precup & Singh, "Between MDPs and semi-MDPs", 1999; slips, sizes and
     moving goals are ours.
@@ -200,12 +186,6 @@ def four_rooms(
     one_hot = np.eye(len(aim))
     arrival = (1 - slip) * one_hot + slip * one_hot[aim].mean(axis=1)  # [cell aimed at, next cell]
     theta = np.stack([arrival[:, cells[corner]] for corner in _CORNERS[: drift.num_anchors]])
-    return LinearMdp(
-        features=one_hot[aim],
-        theta=np.repeat(theta[:, None], horizon, axis=1),
-        mu=np.broadcast_to(arrival, (drift.num_anchors, horizon, *arrival.shape)),
-        initial=one_hot[cells[0, 0]],
-        drift=drift,
-        rewards=rewards,
-        successor_features=one_hot,  # which span every measure
-    )
+    theta = np.repeat(theta[:, None], horizon, axis=1)
+    mu, first = np.broadcast_to(arrival, (len(theta), horizon, *arrival.shape)), one_hot[cells[0, 0]]
+    return LinearMdp(one_hot[aim], theta, mu, first, drift, rewards, successor_features=one_hot)

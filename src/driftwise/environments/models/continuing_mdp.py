@@ -12,19 +12,26 @@ from numpy.typing import ArrayLike
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace
-from driftwise.base.knowledge import Continuing, SharedSteps, name_needs
+from driftwise.base.knowledge import Continuing, SharedSteps
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Spec, Variation
 from driftwise.base.validation import ArgumentError, require_count, require_instance
 from driftwise.environments.drift import Drift
-from driftwise.environments.environment import Carry, Environment, PlayedEpisode, Record, require_path
+from driftwise.environments.environment import (
+    Carry,
+    Environment,
+    PlayedEpisode,
+    Record,
+    require_known,
+    require_path,
+)
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind, mix
-from driftwise.environments.models.tabular import require_tables, tabular_mdp
+from driftwise.environments.models.tabular import tabular_mdp
 from driftwise.environments.planning import diameter, find_unreachable, optimal_gains
 from driftwise.parts.regression import fixed_table
 
 
 class StepInputs(NamedTuple):
-    """The model of a step, for all runs."""
+    """The model of a step."""
 
     mixture: Array  # [J]
     gain: Array  # the best one
@@ -57,8 +64,8 @@ class ContinuingMdpArrays(NamedTuple):
         successor = random.choose_index(mix(inputs.mixture, self.cumulative_kernel)[here, action], luck[0])
         features = self.example.values[here * self.reward.shape[-1] + action]
         episode = Episode(here[None], action[None], features[None], reward[None], successor[None])
-        record = Record(reward, mean, inputs.gain)
         learnt = Carry(agent.update(carry.state, self.example, plan, episode), successor)
+        record = Record(reward, mean, inputs.gain)
         return PlayedEpisode(carry.state, self.example, plan, episode, record, learnt)
 
 
@@ -70,11 +77,8 @@ class ContinuingMdp(Environment):
     since rewards can be had now at the price of others later; sums of it are what counts.
 
     Args:
-      tables: the anchors as a linear MDP of one step with one-hot features, as `continuing_mdp` makes it: it
-        checks them, mixes them and tells them from others.
+      tables: the anchors as a linear MDP of one step with one-hot features, as `continuing_mdp` makes it.
       start: the first state.
-      name: what tables and files call it.
-      config: how it was made, for manifests.
     """
 
     tables: LinearMdp
@@ -96,9 +100,6 @@ class ContinuingMdp(Environment):
                 got = f"no way from state {missing[0]} to state {missing[1]} in anchor {anchor}"
                 raise ArgumentError("tables", "be communicating", self.tables, got)
 
-    def __repr__(self) -> str:
-        return f"ContinuingMdp({self.name!r}, {self.spec}, drift={self.tables.drift})"
-
     @property
     def spec(self) -> Spec:
         return self.tables.spec
@@ -112,39 +113,35 @@ class ContinuingMdp(Environment):
         return self.tables.mu.reshape(*self._reward.shape, self.spec.num_states)
 
     def model(self, t: int) -> tuple[np.ndarray, np.ndarray]:
-        """Mean rewards `[S, A]` and probabilities `[S, A, S]` of step `t`."""
+        """Return the mean rewards `[S, A]` and probabilities `[S, A, S]` of step `t`."""
         theta, mu = self.tables.model(t)
         return theta.reshape(self._reward.shape[1:]), mu.reshape(self._kernel.shape[1:])
 
     def gains(self, episodes: np.ndarray) -> np.ndarray:
-        """The best gain of the MDPs at the steps `[T]`."""
+        """Return the best gain of the MDPs at the steps `[T]`."""
         mixtures, which = np.unique(self.tables.at(episodes), axis=0, return_inverse=True)
         gains = optimal_gains(_mixed(mixtures, self._reward), _mixed(mixtures, self._kernel))
         return gains.max(axis=-1)[which.reshape(-1)]  # all are equal, but for rounding
 
     def diameter(self, num_episodes: int) -> float:
-        """The largest diameter of the MDPs of the first `num_episodes` steps."""
+        """Return the largest diameter of the MDPs of the first `num_episodes` steps."""
         steps = np.arange(require_path(num_episodes, width=2 * self.tables.drift.num_anchors))
         kernels = _mixed(np.unique(self.tables.at(steps), axis=0), self._kernel)
         return max(diameter(kernel) for kernel in kernels)
 
     def at(self, episodes: np.ndarray) -> np.ndarray:
-        """The mixtures at the steps `[T]`, and in a last column their gains."""
+        """Return the mixtures at the steps `[T]`, and in a last column their gains."""
         return np.concatenate([self.tables.at(episodes), self.gains(episodes)[:, None]], axis=1)
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
-        """Steps before `num_episodes` at which the model jumps."""
         return self.tables.changes(num_episodes)
 
     def variation(self, num_episodes: int) -> Variation:
-        """`max_{s,a} |r_{t+1} − r_t|` and `max_{s,a} ‖p_{t+1} − p_t‖₁` of the first `num_episodes` steps."""
+        """Return `max_{s,a} |r_{t+1} − r_t|` and `max_{s,a} ‖p_{t+1} − p_t‖₁` of the first steps."""
         return self.tables.variation(num_episodes, norm="pairs")
 
     def to_arrays(self, dtype: Any = np.float64, *, needs: tuple[type, ...] = ()) -> ContinuingMdpArrays:
-        """Return the environment as arrays; it continues, with the same step."""
-        unknown = [need for need in needs if need not in (Continuing, SharedSteps)]
-        if unknown:
-            raise ArgumentError("environment", f"have {name_needs(unknown)}, which the agent needs", self)
+        require_known(self, needs, Continuing, SharedSteps)
         return ContinuingMdpArrays(
             example=fixed_table(self.tables.features, dtype),
             reward=self._reward.astype(dtype),
@@ -158,7 +155,7 @@ class ContinuingMdp(Environment):
 
 
 def _mixed(mixtures: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    """`Σ_j c_j anchors[j]` for each row: no matrix product, whose rounding depends on the other rows."""
+    """Return `Σ_j c_j anchors[j]` of each row: no matrix product, whose rounding depends on other rows."""
     shares = [np.multiply.outer(weights, anchor) for weights, anchor in zip(mixtures.T, anchors, strict=True)]
     return np.sum(shares, axis=0)
 
@@ -170,8 +167,6 @@ def continuing_mdp(
     start: int = 0,
     rewards: RewardKind = "mean",
 ) -> ContinuingMdp:
-    """A continuing MDP from the mean rewards `[S, A]` and probabilities `[S, A, S]` of each anchor."""
-    tables = require_tables(anchors, horizon=1)
-    num_states = tables[0][0].shape[-2]
-    even = np.full(num_states, 1 / num_states)
-    return ContinuingMdp(tabular_mdp(tables, horizon=1, initial=even, drift=drift, rewards=rewards), start)
+    """Return a continuing MDP of the mean rewards `[S, A]` and probabilities `[S, A, S]` of each anchor."""
+    tables = tabular_mdp(anchors, horizon=1, initial="uniform", drift=drift, rewards=rewards)
+    return ContinuingMdp(tables, start)

@@ -14,7 +14,6 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace
-from driftwise.base.knowledge import name_needs
 from driftwise.base.part import number, part, require_single
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Spec, Variation
 from driftwise.base.validation import (
@@ -31,6 +30,7 @@ from driftwise.environments.environment import (
     PlayedEpisode,
     Record,
     register_environment,
+    require_known,
     require_path,
 )
 from driftwise.environments.paths import ParameterPath
@@ -43,10 +43,9 @@ class Corruption(ABC):
 
     @abstractmethod
     def corrupt(self, reward: Array, best: Array, spent: Array, luck: Array) -> Array:
-        """The reward that the agent sees.
+        """Return the reward that the agent sees.
 
-        `best` says whether the arm was the best of the round, `spent` is `Σ|c|` so far, `luck` is uniform in
-        [0, 1).
+        `best` marks a best arm of the round, `spent` is `Σ|c|` so far, `luck` is uniform in [0, 1).
         """
 
 
@@ -89,14 +88,6 @@ _TOLERANCE = 1e-8  # of probabilities
 _LARGEST_COUNT = 200  # of that mean: fifteen standard deviations more have a chance below 1e-40
 
 
-class Round(NamedTuple):
-    """A round before anybody plays it, or many of them: leaves `[..., …]`."""
-
-    arms: FeatureTable
-    luck: Array  # [..., 3] uniform numbers that make a reward of a mean
-    chance: Array | None  # [...] of a corruption
-
-
 class LinearBanditArrays(NamedTuple):
     """Arms, and what hides their rewards."""
 
@@ -115,20 +106,17 @@ class LinearBanditArrays(NamedTuple):
     def inputs(self, path: Array) -> Array:
         return path
 
-    def draw(self, key: Key) -> Round:
-        """Draw a round with the environment's key, or many with keys `[..., 2]`."""
-        dtype, chance = self.noise_scale.dtype, None
-        if self.corruption is not None:
-            chance = random.draw_uniform(random.fold(key, CORRUPTION), 1, dtype)[..., 0]
-        luck = random.draw_uniform(random.fold(key, NOISE), 3, dtype)
-        return Round(self.arms.draw(random.fold(key, ARMS)), luck, chance)
+    def draw(self, key: Key) -> tuple[FeatureTable, Array]:
+        """Draw the arms of a round, and the luck of their rewards; or of many rounds with keys `[..., 2]`."""
+        luck = random.draw_uniform(random.fold(key, NOISE), 3, self.noise_scale.dtype)
+        return self.arms.draw(random.fold(key, ARMS)), luck
 
     def means(self, arms: FeatureTable, theta: Array) -> Array:
-        """Mean rewards of arms `[..., A, d]` under parameters `[..., d]`: `[..., A]`."""
+        """Return mean rewards of arms `[..., A, d]` under parameters `[..., d]`: `[..., A]`."""
         return self.link.mean(namespace(theta).sum(arms.values * theta[..., None, :], axis=-1))
 
     def reward(self, mean: Array, luck: Array) -> Array:
-        """Rewards of arms with means `[...]`, given the luck of their rounds, `[..., 3]`."""
+        """Return the rewards of arms with means `[...]`, given the luck of their rounds, `[..., 3]`."""
         xp, dtype = namespace(luck), luck.dtype
         if self.log_factorials is not None:
             counts = xp.arange(len(self.log_factorials), dtype=dtype)
@@ -139,24 +127,21 @@ class LinearBanditArrays(NamedTuple):
         return xp.where(self.coin_rewards, xp.astype(luck[..., 2] < mean, dtype), mean) + noise
 
     def advance(self, agent: Agent, carry: Carry, inputs: Array, run_key: Key, t: Any) -> PlayedEpisode:
-        xp, theta, dtype = namespace(inputs), inputs, inputs.dtype
+        xp, dtype = namespace(inputs), inputs.dtype
         for_environment, for_plan, for_action = random.episode_keys(run_key, t)
-        arms, luck, chance = self.draw(for_environment)
-
+        arms, luck = self.draw(for_environment)
         plan = agent.plan(carry.state, arms, for_plan)
         start = xp.asarray(0, dtype=xp.int32)
         arm = agent.act(plan, 0, start, random.draw_uniform(for_action, 1, dtype)[0])
-        means = self.means(arms, theta)
-        mean, features = means[arm], arms.values[arm]
-        reward = self.reward(mean, luck)
-
+        means, spent = self.means(arms, inputs), carry.position
+        mean, reward = means[arm], self.reward(means[arm], luck)
         best = xp.max(means if arms.present is None else xp.where(arms.present, means, -xp.inf))
-        spent = carry.position
         if self.corruption is not None:
+            chance = random.draw_uniform(random.fold(for_environment, CORRUPTION), 1, dtype)[0]
             seen = self.corruption.corrupt(reward, mean >= best, spent, chance)
             reward, spent = seen, spent + xp.abs(seen - reward)
         record = Record(reward, xp.sum(plan.policy[0, 0] * means), best)
-        episode = Episode(start[None], arm[None], features[None], reward[None], start[None])
+        episode = Episode(start[None], arm[None], arms.values[arm][None], reward[None], start[None])
         learnt = Carry(agent.update(carry.state, arms, plan, episode), spent)
         return PlayedEpisode(carry.state, arms, plan, episode, record, learnt)
 
@@ -165,8 +150,6 @@ class LinearBanditArrays(NamedTuple):
 class LinearBandit(Environment):
     """A path of linear bandits: in round `t` an arm with features `x` pays `μ(xᵀθ(t))` in the mean.
 
-    Regret is exact: the best mean of the round's arms, less the mean of the policy's.
-
     Args:
       arms: the decision sets, from `driftwise.environments.arms`.
       path: the parameter of every round, from `driftwise.environments.paths`.
@@ -174,8 +157,6 @@ class LinearBandit(Environment):
         bias, and `"poisson"` counts of that mean, at most 50. Without a link they need arms that are known
         beforehand.
       link: μ: `"identity"`, `"logistic"` (clicks) or `"log"` (counts, `‖θ‖ ≤ log 50`).
-      name: what tables and files call it.
-      config: how it was made, for manifests.
       corruption: an adversary who changes rewards, such as `SignFlips`.
     """
 
@@ -204,16 +185,13 @@ class LinearBandit(Environment):
         if self.rewards == "bernoulli" and self.link == "log":
             raise ArgumentError("link", "be 'identity' or 'logistic' for coins", self.link)
 
-    def __repr__(self) -> str:
-        return f"LinearBandit({self.name!r}, {self.spec}, path={self.path})"
-
     @property
     def spec(self) -> Spec:
         return Spec.bandit(dim=self.arms.dim, num_arms=self.arms.num_arms)
 
     @np.errstate(all="ignore")  # what is not finite is found
     def at(self, episodes: np.ndarray) -> np.ndarray:
-        """The parameter at the rounds `[T]`: `[T, d]`, checked; coins and counts need means that fit."""
+        """Return the parameter at the rounds `[T]`, `[T, d]`; coins and counts need means that fit."""
         episodes = np.asarray(episodes)
         if episodes.ndim != 1:
             raise ArgumentError("episodes", "be a list of rounds", episodes)
@@ -233,25 +211,22 @@ class LinearBandit(Environment):
         return theta
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
-        """Rounds before `num_episodes` at which the parameter jumps."""
         return self.path.changes(num_episodes)
 
     @np.errstate(over="ignore")  # longer than any number, and refused by who needs it
     def variation(self, num_episodes: int) -> Variation:
-        """`Σ_t ‖θ(t) − θ(t+1)‖` over the first `num_episodes` rounds."""
+        """Return the moves `‖θ(t) − θ(t+1)‖` of the first `num_episodes` rounds."""
         theta = self.at(np.arange(require_path(num_episodes, width=3 * self.arms.dim)))
         moves = np.linalg.norm(np.diff(theta, axis=0), axis=-1)
         return Variation(moves, np.zeros_like(moves))
 
     def norm_bound(self, num_episodes: int) -> float:
-        """`max_t ‖θ(t)‖` over the first `num_episodes` rounds: the `norm_bound` that recipes ask for."""
+        """Return `max_t ‖θ(t)‖` over the first `num_episodes` rounds: the `norm_bound` of recipes."""
         theta = self.at(np.arange(require_path(num_episodes, width=2 * self.arms.dim)))
         return float(np.linalg.norm(theta, axis=-1).max())
 
     def to_arrays(self, dtype: Any = np.float64, *, needs: tuple[type, ...] = ()) -> LinearBanditArrays:
-        """The environment as arrays."""
-        if needs:
-            raise ArgumentError("environment", f"have {name_needs(needs)}, which the agent needs", self)
+        require_known(self, needs)
         sampler, counts = self.arms.sampler(dtype), range(_LARGEST_COUNT if self.rewards == "poisson" else 0)
         return LinearBanditArrays(
             arms=sampler,
@@ -280,5 +255,5 @@ def linear_bandit(
     link: LinkName = "identity",
     corruption: Corruption | None = None,
 ) -> LinearBandit:
-    """Arms of `dw.arms`, a parameter's path of `dw.paths`, a link, and noise, coins or counts."""
+    """Arms of `dw.arms`, a path of `dw.paths` for their parameter, a link, and noise, coins or counts."""
     return LinearBandit(arms, path, rewards, noise_scale, link=link, corruption=corruption)

@@ -41,7 +41,7 @@ _MODEL_ENTRIES = 4_000_000  # how much of a path of models is laid out at once
 
 
 class EpisodeInputs(NamedTuple):
-    """The model of an episode, for all runs."""
+    """The model of an episode."""
 
     mixture: Array  # [J]
     optimal_values: Array  # [S] V* of the first step
@@ -66,8 +66,8 @@ class LinearMdpArrays(NamedTuple):
 
     @property
     def features(self) -> Array:
-        """`[S, A, d]`."""
-        num_states, dim = self.mu.shape[-1], self.mu.shape[-2]
+        """The features `[S, A, d]`."""
+        dim, num_states = self.mu.shape[-2:]
         return namespace(self.mu).reshape(self.table.values, (num_states, -1, dim))
 
     def model(self, mixture: Array) -> Model:
@@ -80,12 +80,11 @@ class LinearMdpArrays(NamedTuple):
         def optimal(mixture: Array) -> Array:
             return planning.optimal_values(self.features, self.model(mixture))[0]
 
-        return EpisodeInputs(
-            path, map_batched(optimal, path, at_once=max(1, _MODEL_ENTRIES // self.mu[0].size))
-        )
+        at_once = max(1, _MODEL_ENTRIES // self.mu[0].size)
+        return EpisodeInputs(path, map_batched(optimal, path, at_once=at_once))
 
     def reward(self, mean: Array, luck: Array) -> Array:
-        """Rewards of pairs with these means, given uniform numbers."""
+        """Return the rewards of pairs with these means, given uniform numbers."""
         xp = namespace(mean)
         return xp.where(self.coin_rewards, xp.astype(luck < mean, mean.dtype), mean)
 
@@ -95,9 +94,7 @@ class LinearMdpArrays(NamedTuple):
         xp, dtype, features = namespace(self.theta), self.theta.dtype, self.features
         horizon, num_actions = self.theta.shape[1], features.shape[1]
         for_environment, for_plan, for_actions = random.episode_keys(run_key, t)
-        model = self.model(inputs.mixture)
-        cumulative_mu = mix(inputs.mixture, self.cumulative_mu)
-
+        model, cumulative_mu = self.model(inputs.mixture), mix(inputs.mixture, self.cumulative_mu)
         table = self._with_means(model.theta)
         plan = agent.plan(carry.state, table, for_plan)
         luck = random.draw_uniform(for_environment, 1 + 2 * horizon, dtype)
@@ -110,18 +107,17 @@ class LinearMdpArrays(NamedTuple):
         def step(s: Array, x: tuple) -> tuple[Array, tuple]:
             h, cumulative, for_next, for_action = x
             action = agent.act(plan, h - 1, s, for_action)
-            chances = xp.sum(of_pairs(s, action)[:, None] * cumulative, axis=0)
-            successor = random.choose_index(chances, for_next)
+            successor = random.choose_index(
+                xp.sum(of_pairs(s, action)[:, None] * cumulative, axis=0), for_next
+            )
             return successor, (s, action, successor)
 
         # NumPy's numbers: a compiler that knows them reads the plan of one step. From 1 on, as XLA counts for
         # itself what begins at 0, and then does not know it.
         steps = xp.asarray(1 + np.arange(horizon))
-        xs = (steps, cumulative_mu, luck[1::2], choices)
-        _, (states, actions, successors) = scan(step, start, xs)
+        _, (states, actions, successors) = scan(step, start, (steps, cumulative_mu, luck[1::2], choices))
         visited = of_pairs(states, actions)
-        means = xp.sum(visited * model.theta, axis=-1)
-        rewards = self.reward(means, luck[2::2])
+        rewards = self.reward(xp.sum(visited * model.theta, axis=-1), luck[2::2])
         episode = Episode(states, actions, visited, rewards, successors)
         value = planning.policy_values(features, model, plan.policy)[0][start]
         record = Record(xp.sum(episode.rewards), value, inputs.optimal_values[start])
@@ -130,7 +126,7 @@ class LinearMdpArrays(NamedTuple):
 
 
 def mix(weights: Array, anchors: Array) -> Array:
-    """`Σ_j c_j · anchors[j]`."""
+    """Return `Σ_j c_j · anchors[j]`."""
     return namespace(anchors).tensordot(weights, anchors, axes=1)
 
 
@@ -139,7 +135,7 @@ RewardKind = Literal["mean", "bernoulli"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearMdp(Environment):
-    """A path of linear MDPs. It holds models and no metrics; regret comes from exact planning.
+    """A path of linear MDPs.
 
     Args:
       features: `φ`, `[S, A, d]`, norms at most one.
@@ -152,8 +148,6 @@ class LinearMdp(Environment):
       successor_features: `ψ`, `[S, d']`, if measures are known to be combinations of them, `μ = Mψᵀ`.
       positions: where the state and the action of each pair lie in [0, 1], `[S, A, 2]`, if there is a metric;
         or any other number of coordinates, for agents that look at distances only.
-      name: what tables and files call it.
-      config: how it was made, for manifests.
     """
 
     features: np.ndarray
@@ -184,7 +178,8 @@ class LinearMdp(Environment):
         arrays = {"features": features, "theta": theta, "mu": mu, "initial": initial}
         if self.successor_features is not None:
             psi = require_array("successor_features", self.successor_features, (num_states, None))
-            away = 0.0 if _is_identity(psi) else _largest_outside(mu, projection(psi))
+            onto, measures = projection(psi), () if _is_identity(psi) else _one_by_one(mu)
+            away = max((float(np.abs(measure - measure @ onto).max()) for measure in measures), default=0.0)
             if away > MODEL_TOLERANCE:
                 raise ArgumentError("successor_features", "span mu", away, f"a part of {away:.6g} outside")
             arrays["successor_features"] = psi
@@ -201,14 +196,8 @@ class LinearMdp(Environment):
             object.__setattr__(self, name, array)
         root, bound = float(np.sqrt(dim)), self.mu_bound
         if bound > root:
-            warnings.warn(
-                f"mu: the norm of the total variations |mu|(S) is {bound:.6g}, above sqrt(dim) = "
-                f"{root:.6g}, so radii for this model need its mu_bound",
-                stacklevel=3,
-            )
-
-    def __repr__(self) -> str:
-        return f"LinearMdp({self.name!r}, {self.spec}, drift={self.drift})"
+            what = f"the norm of the total variations |mu|(S) is {bound:.6g}, above sqrt(dim) = {root:.6g}"
+            warnings.warn(f"mu: {what}, so radii for this model need its mu_bound", stacklevel=3)
 
     @property
     def spec(self) -> Spec:
@@ -217,18 +206,14 @@ class LinearMdp(Environment):
 
     @property
     def mu_bound(self) -> float:
-        r"""$C_\mu \ge \||\mu_{t,h}|(S)\|$ for all episodes and steps, at least $\sqrt d$.
-
-        $\|\int V\,d\mu\| \le C_\mu\max|V|$. That $\|\mu(S)\|$ is at most $\sqrt d$, as papers assume, says as
-        much for measures of one sign only. Mixtures of the anchors stay below the largest of them.
-        """
+        r"""$C_\mu \ge \||\mu_{t,h}|(S)\|$ for all episodes and steps, at least $\sqrt d$."""
         root, variations = np.sqrt(self.spec.dim), [np.abs(mu).sum(-1) for mu in _one_by_one(self.mu)]
         largest = np.linalg.norm(variations, axis=-1).max()
         return float(largest if largest > root + MODEL_TOLERANCE else root)
 
     @np.errstate(all="ignore")  # what is not finite is found
     def at(self, episodes: np.ndarray) -> np.ndarray:
-        """Weights of the anchors at the episodes `[T]`: `[T, J]`, checked to be on the simplex."""
+        """Return the weights of the anchors at the episodes `[T]`: `[T, J]`, checked to be on the simplex."""
         episodes = np.asarray(episodes)
         if episodes.ndim != 1:
             raise ArgumentError("episodes", "be a list of episodes", episodes)
@@ -241,7 +226,6 @@ class LinearMdp(Environment):
         return tuple(self.drift.changes(num_episodes))
 
     def to_arrays(self, dtype: Any = np.float64, *, needs: tuple[type, ...] = ()) -> LinearMdpArrays:
-        """The environment as arrays, with what an agent needs in its table."""
         by_step, drifting = (self.mu != self.mu[:, :1]).any(), (self.mu != self.mu[:1]).any()
         lacking = {
             SharedSteps: (by_step, "have transitions that do not depend on the step"),
@@ -276,17 +260,17 @@ class LinearMdp(Environment):
         return digest.hexdigest()
 
     def model(self, t: int) -> Model:
-        """The linear MDP of episode `t`."""
+        """Return the linear MDP of episode `t`."""
         weights = self.at(np.array([require_count("t", t, at_least=0)]))[0]
         return Model(np.tensordot(weights, self.theta, axes=1), np.tensordot(weights, self.mu, axes=1))
 
     def variation(self, num_episodes: int, **options: Any) -> planning.Variation:
-        """The variation of the model in the first `num_episodes` episodes; see `planning.variation`."""
+        """Return the variation in the first `num_episodes` episodes; see `planning.variation`."""
         return planning.variation(self, num_episodes, **options)
 
 
 def projection(psi: np.ndarray) -> np.ndarray:
-    """`Ψ(ΨᵀΨ)⁻¹Ψᵀ`, onto the span of the columns of `Ψ`: `[S, S]`."""
+    """Return `Ψ(ΨᵀΨ)⁻¹Ψᵀ`, onto the span of the columns of `Ψ`: `[S, S]`."""
     return psi if _is_identity(psi) else psi @ np.linalg.pinv(psi)
 
 
@@ -294,11 +278,6 @@ def _is_identity(matrix: np.ndarray) -> bool:
     return np.array_equal(matrix, np.eye(len(matrix)))
 
 
-def _largest_outside(mu: np.ndarray, onto: np.ndarray) -> float:
-    """The largest number that a projection takes from measures."""
-    return max(float(np.abs(measure - measure @ onto).max()) for measure in _one_by_one(mu))
-
-
 def _one_by_one(mu: np.ndarray) -> np.ndarray:
-    """Measures `[J·H, d, S]`, to go through them without a second copy of all."""
+    """Return measures `[J·H, d, S]`, to go through them without a second copy of all."""
     return mu.reshape(-1, *mu.shape[2:])

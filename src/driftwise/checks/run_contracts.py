@@ -1,0 +1,171 @@
+"""Contracts of agents and environments."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from driftwise.algorithms import uniform
+from driftwise.base.agent import Agent
+from driftwise.base.part import expand_grid, from_config, iterate_parts
+from driftwise.base.types import Forgetting
+from driftwise.base.validation import ArgumentError
+from driftwise.checks.contract import (
+    CONTRACT_TOLERANCE,
+    ContractError,
+    check_changes,
+    check_config,
+    json_round_trip,
+    layout_of,
+    on_simplex,
+    require,
+    require_layout,
+)
+from driftwise.checks.part_contracts import check_definition
+from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp, PlayedEpisode
+from driftwise.parts.extended_value_iteration import extended_value_iteration
+from driftwise.simulation.play import play
+from driftwise.simulation.program import num_programs
+from driftwise.simulation.results import CURVES
+from driftwise.simulation.running import simulate
+
+UNIFORMS = (np.arange(8) + 0.5) / 8  # draws that `act` is tried with
+
+
+def check_agent(
+    agent: Agent,
+    environment: Environment,
+    *,
+    num_episodes: int = 30,
+    num_runs: int = 2,
+    seed: int = 0,
+    optimistic: bool = False,
+) -> None:
+    """Raise a `ContractError` unless an agent fulfils the contract of agents in this environment.
+
+    It survives a round trip through its config; the same seed gives the same numbers; the compiled simulator
+    equals a NumPy loop, including diagnostics, which are finite; policies are probabilities, and actions are
+    drawn from them; regret is not negative in episodic problems; states keep their shapes; every forgetting
+    fulfils its definition, as in `check_forgetting`; a second call compiles nothing. With `optimistic` the
+    value of the first state must never be below V*, as theory guarantees for its radii without drift; some
+    value must also be below H, since otherwise the check is vacuous.
+    """
+    check_config("agent", agent, Agent)
+    for part in iterate_parts(agent):
+        for forgetting in expand_grid(part) if isinstance(part, Forgetting) else ():
+            check_definition(forgetting)
+    sizes: dict[str, Any] = dict(num_episodes=num_episodes, num_runs=num_runs, seed=seed)
+    first = simulate(agent, environment, **sizes, keep_state=True)
+    programs = num_programs()
+    second = simulate(agent, environment, **sizes)
+    require(num_programs() == programs, "a second call must not compile anything")
+    for name in CURVES:
+        same = np.array_equal(getattr(first, name), getattr(second, name))
+        require(same, f"{name} must be the same for the same seed")
+    _require_exact_regret(environment, (first.optimal_values - first.values).min())
+    start = layout_of(environment.to_arrays(needs=agent.needs).begin(agent))
+    curves = {"value": first.values, "reward": first.returns, **first.diagnostics}
+    lowest = np.inf
+    for run in range(num_runs):
+        for t, played in enumerate(_play(agent, environment, num_episodes, seed=seed, run=run)):
+            where, record = f"in episode {t} of run {run}", played.record
+            _check_plan(agent, played, where)
+            diagnostics = agent.diagnostics(played.carry.state)
+            names = f"{sorted(diagnostics)} and {sorted(first.diagnostics)} {where}"
+            same = {*diagnostics} == {*first.diagnostics}
+            require(same, f"diagnostics must always have the same names, got {names}")
+            for name, number in diagnostics.items():
+                finite = np.ndim(number) == 0 and bool(np.isfinite(number))
+                require(finite, f"diagnostics must be finite numbers, got {name} {number} {where}")
+            for name, number in {"value": record.value, "reward": record.reward, **diagnostics}.items():
+                away = abs(float(number) - float(curves[name][run, t]))
+                near = away <= CONTRACT_TOLERANCE
+                require(near, f"the simulator must equal NumPy, got {name} {away} away {where}")
+            require_layout("state", played.carry, start, where)
+            value = float(np.asarray(played.plan.value)[int(played.episode.states[0])])
+            lowest, less = min(lowest, value), float(record.optimal - value)
+            enough = not optimistic or less <= CONTRACT_TOLERANCE
+            require(enough, f"the value must be at least V*, got {less} less {where}")
+    horizon = environment.spec.horizon
+    some = f"some value must be below H = {horizon} for optimism to show anything, got none below {lowest}"
+    require(not optimistic or lowest < horizon, some)
+
+
+def _check_plan(agent: Agent, played: PlayedEpisode, where: str) -> None:
+    """Check that policies are probabilities and that actions are drawn from them."""
+    plan, episode = played.plan, played.episode
+    policy = np.asarray(plan.policy)
+    if not on_simplex(policy).all():  # sentences with arrays take longer to write than the checks
+        raise ContractError(f"policy must be probabilities that sum to 1, got {policy} {where}")
+    for h, (state, action) in enumerate(zip(episode.states, episode.actions, strict=True)):
+        here = policy[h, state]
+        tried = [agent.act(plan, h, state, u) for u in UNIFORMS]
+        shares = np.bincount(tried, minlength=len(here)) / len(tried)
+        if here[[action, *tried]].min() <= 0 or np.abs(shares - here).max() > 1 / len(tried):
+            got = f"action {action} and shares {shares} {where}"
+            raise ContractError(f"act must draw from the policy {here}, got {got}")
+
+
+def check_environment(environment: Environment, *, num_episodes: int = 20) -> None:
+    """Raise a `ContractError` unless an environment is well-formed, repeatable, and has exact regret."""
+    require(isinstance(environment, Environment), f"environment must be an Environment, got {environment!r}")
+    episodes = np.arange(num_episodes)
+    path = environment.at(episodes)
+    require(len(path) == num_episodes, f"at must give {num_episodes} episodes, got {len(path)}")
+    again = np.concatenate([environment.at(part) for part in np.split(episodes, [num_episodes // 3])])
+    require(np.array_equal(path, again), "at must not depend on which episodes are asked for together")
+    variation = environment.variation(num_episodes)
+    moves = np.asarray(variation.reward) + np.asarray(variation.transition)
+    require(moves.shape == (num_episodes - 1,), f"variation must have K − 1 moves, got shape {moves.shape}")
+    require(bool((moves >= 0).all()), "variation must not be negative")
+    check_changes(environment.changes(num_episodes), num_episodes, lambda change: bool(moves[change - 1] > 0))
+    same = copy.deepcopy(environment).digest() == environment.digest()
+    require(same, "digest must be the same for a copy of the environment")
+    if environment.name in ENVIRONMENTS and environment.config:  # made by a registered maker
+        config = {key: from_config(value) for key, value in json_round_trip(dict(environment.config)).items()}
+        twin = ENVIRONMENTS[environment.name](**config)
+        require(twin.digest() == environment.digest(), "config must make the same environment again")
+    agent = uniform(environment.spec)
+    twice = zip(*(_play(agent, environment, num_episodes) for _ in "ab"), strict=True)
+    for t, (played, other) in enumerate(twice):
+        record = played.record
+        require(record == other.record, "advance must be the same for the same key")
+        _require_exact_regret(environment, record.optimal - record.value, f" in episode {t}")
+        if isinstance(environment, ContinuingMdp):
+            reward, kernel = environment.model(t)
+            lazy = (kernel + np.eye(len(reward))[:, None, :]) / 2  # has the same gain, and no period
+            how: dict[str, Any] = dict(tolerance=CONTRACT_TOLERANCE, active=np.True_, max_iterations=100_000)
+            best = extended_value_iteration(reward, lazy, np.zeros_like(reward), **how)
+            away = max(best.low - record.optimal, record.optimal - best.high)
+            require(away <= CONTRACT_TOLERANCE, f"the gain must be exact, got {away} away in step {t}")
+        if isinstance(environment, LinearMdp):
+            for name, got, over_actions in (("V*", record.optimal, np.max), ("value", record.value, np.mean)):
+                away = abs(float(got - _induced(environment, t, over_actions)[int(played.episode.states[0])]))
+                require(away <= CONTRACT_TOLERANCE, f"{name} must be exact, got {away} away in episode {t}")
+
+
+def _induced(environment: LinearMdp, t: int, over_actions: Callable[..., np.ndarray]) -> np.ndarray:
+    """Return first-step values `[S]` in episode `t`, by backward induction with the kernel `P = Φμ`."""
+    model, values = environment.model(t), np.zeros(environment.spec.num_states)
+    for theta, mu in zip(model.theta[::-1], model.mu[::-1], strict=True):
+        values = over_actions(environment.features @ theta + environment.features @ mu @ values, axis=-1)
+    return values
+
+
+def _play(
+    agent: Agent, environment: Environment, num_episodes: int, **address: Any
+) -> Iterator[PlayedEpisode]:
+    """Play a run episode by episode; an invalid plan is a violated contract."""
+    try:
+        yield from play(agent, environment, num_episodes, **address)
+    except ArgumentError as error:
+        raise ContractError(str(error)) from None
+
+
+def _require_exact_regret(environment: Environment, gap: Any, where: str = "") -> None:
+    """Check that no value is above the best one, in problems with episodes."""
+    sound = gap >= -CONTRACT_TOLERANCE or environment.continuing
+    require(sound, f"regret must not be negative, got {float(gap)}{where}")
