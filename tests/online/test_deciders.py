@@ -16,7 +16,6 @@ from driftwise.base.arrays import map_tree
 from driftwise.base.part import part
 from driftwise.online import Bandit
 from driftwise.online.deciders import (
-    Choice,
     Decider,
     LeastSquaresDecider,
     MirrorDescentDecider,
@@ -27,6 +26,7 @@ from driftwise.online.deciders import (
     mixture_decider,
 )
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, anchor_life
+from driftwise.online.deciders.definition import Choice
 from driftwise.online.episodes.agent_building import with_memory
 from driftwise.online.episodes.blocks import with_blocks
 from driftwise.online.limits import run_silently

@@ -13,7 +13,7 @@ from driftwise.algorithms import ALGORITHMS, build
 from driftwise.base.knowledge import name_needs
 from driftwise.environments import LinearBandit
 from driftwise.online import Bandit, Decision
-from driftwise.online.deciders import uses_clock
+from driftwise.online.deciders.clock_decider import uses_clock
 from driftwise.parts import Glr
 from driftwise.parts.forgetting import WindowMemory
 from tests.examples import (

@@ -48,10 +48,8 @@ LOADERS: dict[str, Callable[[AgentFile, Any], Any]] = {}  # by the kind of agent
 def load(path: str | os.PathLike[str], *, features: Any = None) -> Any:
     """Return the agent that was saved at `path`; it continues as if it had never stopped.
 
-    It does so bit for bit with the same installation on the same kind of processor, except for the last
-    digits of bandits with 150 dimensions and more. `features` are for an `EpisodicAgent` whose map no file
-    can describe: those it was made with. A file that is damaged, not an agent's, or of another format is a
-    `ValueError`.
+    `features` are for an `EpisodicAgent` whose map no file can describe: those it was made with. A file that
+    is damaged, not an agent's, or of another format is a `ValueError`.
     """
     return _restored(path, features)
 
@@ -101,10 +99,7 @@ def to_bytes(content: AgentFile) -> bytes:
 
 
 def _whole(content: AgentFile) -> list[bytes | memoryview]:
-    """Return a safetensors file: the length of its header, the header, and the numbers, which are not copied.
-
-    The library's own writer copies them while it holds the GIL, and decisions would wait for that.
-    """
+    """Return the parts of a safetensors file; its library would copy all numbers while it holds the GIL."""
     from driftwise.base.provenance import package_versions
 
     described = json.dumps(content.description, sort_keys=True, allow_nan=False)
@@ -130,9 +125,13 @@ def _whole(content: AgentFile) -> list[bytes | memoryview]:
 
 def read_agent_file(path: _Source) -> AgentFile:
     """Return what `write_agent_file` wrote; other files are refused, by their header if possible."""
-    place = None if isinstance(path, bytes) else resolve_links(Path(path))
-    # read before the content, which may be replaced meanwhile
-    seen = None if place is None else SeenFile(place, read_stamp(place))
+    from safetensors.numpy import load as load_tensors
+    from safetensors.numpy import load_file
+
+    seen = None
+    if not isinstance(path, bytes):  # the stamp before the content, which may be replaced meanwhile
+        place = resolve_links(Path(path))
+        seen = SeenFile(place, read_stamp(place))
     header = _header(path)
     metadata = header.pop("__metadata__", None)
     if not isinstance(metadata, dict) or metadata.get("product") != _PRODUCT:
@@ -143,8 +142,11 @@ def read_agent_file(path: _Source) -> AgentFile:
     types = [entry.get("dtype") for entry in header.values() if isinstance(entry, dict)]
     for unknown in (name for name in types if name not in _TYPES):
         raise _refused(path, f"it has a tensor of type {unknown!r}, and known are {', '.join(_TYPES)}")
-    try:
-        tensors = _tensors(path)
+    try:  # safetensors checks the sizes of tensors against the file
+        if isinstance(path, bytes):
+            tensors = {name: tensor.copy() for name, tensor in load_tensors(path).items()}
+        else:
+            tensors = load_file(path)
         described = metadata["description"]
         intact = metadata["checksum"] == _checksum(described, tensors)
         description = json.loads(described)
@@ -155,17 +157,6 @@ def read_agent_file(path: _Source) -> AgentFile:
     if not isinstance(description, dict):
         raise _refused(path, f"its description is no table: {_short(description)}")
     return AgentFile(description, tensors, seen)
-
-
-def _tensors(source: _Source) -> Tensors:
-    """Return all tensors; safetensors checks their sizes against the file."""
-    from safetensors import safe_open
-    from safetensors.numpy import load
-
-    if isinstance(source, bytes):
-        return {name: tensor.copy() for name, tensor in load(source).items()}
-    with safe_open(source, framework="np") as file:
-        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, no mapping
 
 
 def _raw(array: np.ndarray) -> memoryview:

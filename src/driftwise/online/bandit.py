@@ -20,7 +20,9 @@ from driftwise.base.validation import ArgumentError, require_count, require_numb
 from driftwise.online import agent_files
 from driftwise.online.bandit_files import SavedBandit, bandit_content, restore_bandit
 from driftwise.online.bandit_inputs import BanditSettings, Samples, require_samples
-from driftwise.online.deciders import Choice, make_decider, uses_clock
+from driftwise.online.deciders import make_decider
+from driftwise.online.deciders.clock_decider import uses_clock
+from driftwise.online.deciders.definition import Choice
 from driftwise.online.decisions import Decision, Entry, Outcome, PendingDecisions, Waiting, as_id
 from driftwise.online.forking import register_for_fork
 from driftwise.online.limits import (

@@ -19,13 +19,13 @@ from driftwise.base.times import LATEST_TIMESTAMP
 from driftwise.base.validation import ArgumentError, require_array, require_instance, require_number
 from driftwise.online import agent_files
 from driftwise.online.bandit_inputs import BanditSettings
-from driftwise.online.deciders import Choice, uses_clock
+from driftwise.online.deciders.clock_decider import uses_clock
+from driftwise.online.deciders.definition import Choice
 from driftwise.online.decisions import Entry, Outcome, PendingDecisions, PendingSnapshot, as_id
 from driftwise.online.limits import require_within
 from driftwise.online.summary import Gauge
 from driftwise.online.tensors import (
     Tensors,
-    checked_tensor,
     copy_leaves,
     from_tensors,
     least_numbers,
@@ -114,7 +114,8 @@ def restore_bandit(bandit: Bandit, file: agent_files.AgentFile) -> None:
         moments = state.base if isinstance(state, MixtureState) else state
         require_within("state: the clock", moments.memory, LATEST_TIMESTAMP)
     bandit._decider.state = state
-    bandit._num_rounds = int(checked_tensor(tensors, "samples", np.array(0))) + bandit._pending.num_decisions
+    num_samples = with_leaves("samples", 0, [require_sound("samples", tensors["samples"])], num_arms=1)
+    bandit._num_rounds = int(num_samples) + bandit._pending.num_decisions
     bandit._gauge, bandit._seen = Gauge.from_array(tensors["gauge"]), file.seen
 
 
@@ -179,7 +180,7 @@ def restore_pending(pending: PendingDecisions, tensors: Tensors, like: Choice) -
         arrays = [column[row] for column in columns]
         num_arms = len(arrays[0]) if arrays else _LARGEST_ARM  # the first are the features of all
         require_number("pending.numbers", arm, at_least=0, at_most=num_arms - 1)
-        planned = with_leaves(like.planned, arrays, num_arms=num_arms)
+        planned = with_leaves("plans", like.planned, arrays, num_arms=num_arms)
         choice = Choice(int(arm), index, bonus, features[row].copy(), planned)
         name = None if name is None else as_id(require_instance("pending.names", name, str), "pending.names")
         pending.waiting[id] = Entry(choice, number, time, since, name)

@@ -19,7 +19,7 @@ from driftwise.base.validation import (
     require_instance,
     require_number,
 )
-from driftwise.online.deciders import clock_of, uses_clock
+from driftwise.online.deciders.clock_decider import clock_of, uses_clock
 from driftwise.online.limits import (
     LARGEST_FEATURE,
     LARGEST_REWARD,

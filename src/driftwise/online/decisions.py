@@ -15,7 +15,7 @@ import numpy as np
 
 from driftwise.base.times import LATEST_TIMESTAMP
 from driftwise.base.validation import ArgumentError
-from driftwise.online.deciders import Choice
+from driftwise.online.deciders.definition import Choice
 
 _LONGEST_ID = 200  # characters
 _PREFIX_BYTES = 8

@@ -24,15 +24,10 @@ _validate: Any = validate_data  # its declared return type depends on more than 
 class ForgettingRegressor(RegressorMixin, BaseEstimator):
     r"""Ridge regression on rows in the order of time; old rows have less weight.
 
-    With the weights $\omega$ of `forgetting`, $\Lambda = \sum\omega\phi\phi^\top + \lambda I$ and
-    $w = \Lambda^{-1}\sum\omega\phi y$: the least squares of the bandits. `partial_fit` continues, one row a
-    tick; `fit` starts over. The order of rows is their age, which is why there is no `sample_weight`.
-
-    Args:
-        forgetting: A part of `driftwise.parts.forgetting`, or the rate η of exponential weights.
-        ridge: λ, of the intercept too.
-        fit_intercept: Whether φ is a row with a 1 behind it.
-        noise_scale: Standard deviation of the noise in y, for `return_std`.
+    With the weights $\omega$ of `forgetting`, a part or the rate η of exponential weights,
+    $\Lambda = \sum\omega\phi\phi^\top + \lambda I$ and $w = \Lambda^{-1}\sum\omega\phi y$: the least squares
+    of the bandits. Rows are in order of their age, so there is no `sample_weight`. With an intercept, φ is a
+    row with a 1 behind it. `noise_scale` is the standard deviation of the noise in y, for `return_std`.
     """
 
     def __init__(
@@ -97,11 +92,7 @@ class UcbPolicy(BaseEstimator):
 
     $\arg\max_a w_a^\top x + \beta\,\text{std}_a(x)$, with one `ForgettingRegressor` for all arms on
     $e_a \otimes x$ and one clock: an arm that is not chosen is forgotten, and becomes uncertain again.
-
-    Args:
-        num_arms: Arms are `0 … num_arms − 1`.
-        forgetting, ridge, fit_intercept: Those of the regressor; an intercept is one of each arm.
-        radius: β, by which a standard deviation under noise of scale 1 is multiplied.
+    `radius` is β, for noise of scale 1; an intercept is one of each arm.
     """
 
     def __init__(

@@ -1,11 +1,8 @@
 r"""Intervals for means, and for differences of mean scores of forecasts.
 
-Less its expectation given the past, the difference of two scores is an increment of a martingale, however
-rewards drift and actions were chosen. So the error of a mean difference $\bar D$ is at most
-
-$$s = \frac1{\sqrt n}\Bigl(\frac1{n-1}\sum_t (D_t - \bar D)^2\Bigr)^{1/2},$$
-
-and $\bar D \pm zs$ is about the mean of these expectations over the rows of this log.
+Less its expectation given the past, the difference $D_t$ of two scores is an increment of a martingale,
+however rewards drift and actions were chosen: $\bar D \pm zs$ with the usual standard error $s$ is about the
+mean of these expectations over the rows of this log.
 
 References: Giacomini & White, "Tests of Conditional Predictive Ability", Econometrica 2006; Choe & Ramdas,
 "Comparing Sequential Forecasters", Operations Research 2024; Hsu, "Simultaneous Confidence Intervals for All
@@ -50,8 +47,8 @@ def normal_interval(differences: np.ndarray) -> Interval:
 def possibly_best(scores: np.ndarray) -> np.ndarray:
     """Return whether each of the forecasters with scores `[n, J]` may be the best.
 
-    One is out if another is better by more than chance, at `0.05/(J − 1)` on one side. The best of them is
-    thrown out wrongly by one of the J − 1 others, so in at most 5 % of all cases.
+    One is out if another is better by more than chance, at `0.05/(J − 1)` on one side, so that the best is
+    out in at most 5 % of all cases.
     """
     level = 2 * _TAIL / max(scores.shape[1] - 1, 1)
     values, errors = zip(*(_mean_and_error(other[:, None] - scores) for other in scores.T), strict=True)
@@ -61,8 +58,8 @@ def possibly_best(scores: np.ndarray) -> np.ndarray:
 def gain_of_the_best(scores: np.ndarray, reference: np.ndarray) -> Interval:
     """Return the gain of the best of the forecasters with scores `[n, J]` over a reference `[n]`.
 
-    The lower end is the highest of J lower ends, each at `0.025/J`, since the best was chosen by these
-    scores. The upper end is the highest upper end, each at 0.025: that of the best one is among them.
+    The lower end is the highest of J, each at `0.025/J`, since the best was chosen by these scores; the upper
+    end is the highest, each at 0.025.
     """
     value, error = _mean_and_error(scores - reference[:, None])
     low, high = value - quantile(_TAIL / scores.shape[1]) * error, value + quantile(_TAIL) * error

@@ -58,11 +58,7 @@ def require_reward(reward: Any) -> float:
 
 
 class RewardRange:
-    """The lowest and the highest possible reward, within the limits.
-
-    If neither is known and rewards are to be clipped, a reward too far from its prediction is an outlier: it
-    is clipped to the farthest distance that the gauge of errors accepts.
-    """
+    """The lowest and the highest possible reward; if neither is known, outliers can be clipped."""
 
     def __init__(self, reward_range: Sequence[float], outside: Literal["refuse", "clip"]) -> None:
         low, high = reward_range
@@ -81,7 +77,7 @@ class RewardRange:
         return min(max(reward, low), high)
 
     def clip_outlier(self, reward: float, predicted: float, gauge: Gauge) -> float:
-        """Return the reward to learn from; an outlier is counted and clipped where no range is known."""
+        """Return the reward to learn from; an outlier is clipped where no range is known."""
         if not self._clips_outliers or abs(reward - predicted) <= (farthest := gauge.farthest):
             return reward
         gauge.outside += 1
@@ -135,10 +131,7 @@ def first_state(agent: Agent, features: FeatureTable) -> Any:
 
 
 def finite_plan(agent: Agent, state: Any, features: FeatureTable, key: Key) -> Any:
-    """Return the agent's plan; a `FloatingPointError` if its numbers are not finite.
-
-    Callers silence the warnings of NumPy, see `run_silently`.
-    """
+    """Return the agent's plan; a `FloatingPointError` if its numbers are not finite."""
     try:
         plan = agent.plan(state, features, key)
     except (ArithmeticError, ValueError) as error:  # of linear algebra, or of Python's own numbers

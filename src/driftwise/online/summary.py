@@ -24,18 +24,10 @@ class Gauge:
 
     A mean that remembers $M$ samples moves by $\max(1/n, 1/M)$ of the way to the $n$-th of them and is worth
     $n_M = \min(n, 2M - 1)$. With the means $m_1$ of the recent past and $m_2$ of the longer one, and the
-    latter's variance $v_2$,
-
-    $$\text{drift} = \frac{m_1 - m_2}{\sqrt{v_2\,(1/n_1 + 1/n_2)}},$$
-
-    roughly a standard normal number while nothing drifts. Values above 4 are rare by chance, unless large
-    errors are rare: with a reward of 1 in one of a hundred decisions and 0 otherwise, about once in 10,000
-    rewards, and above 8 hardly ever. It falls back when the agent has adapted, or when the old errors are
-    forgotten here too.
-
-    After ten of them, an error counts as at most 10 standard deviations above $m_2$; otherwise a single one
-    in the wrong unit would make $v_2$ so large that no drift is seen for thousands of rewards. `outliers`
-    counts those that were clipped.
+    latter's variance $v_2$, $\text{drift} = (m_1 - m_2)/\sqrt{v_2\,(1/n_1 + 1/n_2)}$ is roughly a standard
+    normal number while nothing drifts. Values above 4 are rare by chance, and above 8 where large errors are
+    rare. After ten of them, an error counts as at most 10 standard deviations above $m_2$, so that one in a
+    wrong unit does not hide a drift for thousands of rewards; `outliers` counts those that were clipped.
     """
 
     count: float = 0
@@ -78,11 +70,10 @@ class Gauge:
     @property
     def drift(self) -> float:
         """Recent errors compared with older ones; 0 before there are any."""
-        inverse = (
-            1 / min(self.count, 2 * _RECENT - 1) + 1 / min(self.count, 2 * _OLDER - 1) if self.count else 0
-        )
-        deviation = math.sqrt(self.variance * inverse)
-        return (self.recent - self.older) / deviation if deviation > 0 else 0.0
+        if not self.count or not self.variance:
+            return 0.0
+        inverse = 1 / min(self.count, 2 * _RECENT - 1) + 1 / min(self.count, 2 * _OLDER - 1)
+        return (self.recent - self.older) / math.sqrt(self.variance * inverse)
 
     def to_array(self) -> np.ndarray:
         """Return all numbers of the gauge, in the order of its fields."""

@@ -14,7 +14,7 @@ from driftwise.algorithms.unknown_variation.master import Master
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState
 from driftwise.algorithms.unknown_variation.restarting import Restarting
 from driftwise.base.agent import Agent, Wrapper
-from driftwise.base.arrays import map_tree
+from driftwise.base.arrays import cholesky_or_nan, map_tree
 from driftwise.base.types import Moments
 from driftwise.base.validation import ArgumentError
 from driftwise.parts import Glr, LeastSquares, SlidingWindow, WeightedLikelihood
@@ -33,19 +33,10 @@ def to_tensors(name: str, tree: Any) -> Tensors:
 
 def from_tensors(name: str, like: Any, tensors: Tensors) -> Any:
     """Return the tree that `to_tensors` wrote, which is as `like` but for its numbers."""
-    numbers = count()
-    tree = map_tree(lambda leaf: checked_tensor(tensors, f"{name}.{next(numbers)}", leaf), like)
+    arrays = (require_sound(key, tensors[key]) for key in map(f"{name}.{{}}".format, count()))
+    tree = with_leaves(name, like, arrays, num_arms=1)
     require_sums(tree)
     return tree
-
-
-def checked_tensor(tensors: Tensors, name: str, like: Any) -> np.ndarray:
-    """Return a tensor, which must be finite and have the shape and the kind of numbers of `like`."""
-    array, (shape, kind) = tensors[name], (np.shape(like), np.asarray(like).dtype.kind)
-    if array.shape != shape or array.dtype.kind != kind:
-        expected = f"be of shape {shape} and type {np.asarray(like).dtype}"
-        raise ArgumentError(name, expected, array, f"{array.dtype} {array.shape}")
-    return require_sound(name, array)
 
 
 def require_sound(name: str, array: np.ndarray) -> np.ndarray:
@@ -89,7 +80,7 @@ def copy_leaves(tree: Any) -> list[np.ndarray]:
     return leaves
 
 
-def with_leaves(like: Any, arrays: Iterable[np.ndarray], *, num_arms: int) -> Any:
+def with_leaves(name: str, like: Any, arrays: Iterable[np.ndarray], *, num_arms: int) -> Any:
     """Return a tree as `like`, which is of one arm, with arrays that are of `num_arms`."""
     remaining = iter(arrays)
 
@@ -99,7 +90,7 @@ def with_leaves(like: Any, arrays: Iterable[np.ndarray], *, num_arms: int) -> An
         same = all(size == want or (size, want) == (num_arms, 1) for size, want in sizes)
         if not same or array.dtype.kind != wanted.dtype.kind:
             expected = f"be of {num_arms} arms, as {wanted.dtype} {wanted.shape}"
-            raise ArgumentError("plans", expected, array, f"{array.dtype} {array.shape}")
+            raise ArgumentError(name, expected, array, f"{array.dtype} {array.shape}")
         return array
 
     return map_tree(replacement, like)
@@ -133,37 +124,26 @@ def require_sums(state: Any) -> None:
     Grams are symmetric and positive semi-definite, weights and sums of squares are not negative, and the
     weights of the memories of a mixture sum to 1.
     """
+    counts, grams = dict[str, Any](), []
     if isinstance(state, MixtureState) and not np.allclose(np.exp(state.log_weights).sum(axis=-1), 1):
         raise ArgumentError("state: weights of memories", "sum to 1", state.log_weights)
     if isinstance(state, NoiseSums):
-        _require_positive("a sum of squared errors", state.total)
-        _require_positive("a sum of squared errors", state.moments.cross[..., 0, 0])
+        errors = state.moments.cross[..., 0, 0]
+        counts = {"a sum of squared errors": state.total, "a weighted sum of squared errors": errors}
     if isinstance(state, Moments):
-        for name in ("ridge", "weight", "weight_sq"):
-            _require_positive(name, getattr(state, name))
-        for gram in (state.gram, state.gram_sq):
-            if gram is not None:
-                _require_gram(gram)
+        counts = {name: getattr(state, name) for name in ("ridge", "weight", "weight_sq")}
+        grams = [gram for gram in (state.gram, state.gram_sq) if gram is not None]
+    for name, numbers in counts.items():
+        if (smallest := float(np.min(numbers))) < -_SLACK * float(np.max(np.abs(numbers))):
+            raise ArgumentError(f"state: {name}", "be at least 0", smallest)
+    for gram in grams:
+        slack = _SLACK * float(np.abs(gram).max())
+        if not np.allclose(gram, np.swapaxes(gram, -1, -2), rtol=0, atol=slack):
+            raise ArgumentError("state: a gram matrix", "be symmetric", gram, "one that is not")
+        if np.isnan(cholesky_or_nan(gram + slack * np.eye(gram.shape[-1]))).any():
+            smallest = float(np.linalg.eigvalsh(gram)[..., 0].min())  # takes ten times as long
+            if smallest < -slack:
+                raise ArgumentError("state: a gram matrix", "have no eigenvalue below 0", smallest)
     if isinstance(state, tuple):
         for part in state:
             require_sums(part)
-
-
-def _require_positive(name: str, numbers: Any) -> None:
-    smallest = float(np.min(numbers))
-    if smallest < -_SLACK * float(np.max(np.abs(numbers))):
-        raise ArgumentError(f"state: {name}", "be at least 0", smallest)
-
-
-def _require_gram(gram: Any) -> None:
-    slack = _SLACK * float(np.abs(gram).max())
-    if not np.allclose(gram, np.swapaxes(gram, -1, -2), rtol=0, atol=slack):
-        raise ArgumentError("state: a gram matrix", "be symmetric", gram, "one that is not")
-    try:
-        np.linalg.cholesky(gram + slack * np.eye(gram.shape[-1]))
-    except np.linalg.LinAlgError:  # eigenvalues take ten times as long
-        smallest = float(np.linalg.eigvalsh(gram)[..., 0].min())
-    else:
-        return
-    if smallest < -slack:
-        raise ArgumentError("state: a gram matrix", "have no eigenvalue below 0", smallest)

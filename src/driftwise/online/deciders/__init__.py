@@ -5,27 +5,12 @@ from __future__ import annotations
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent
 from driftwise.base.part import index_part
-from driftwise.online.deciders.clock_decider import ClockDecider, clock_of, uses_clock
-from driftwise.online.deciders.definition import Choice, Decider, Offer, PlannedDecider, RoundDraws
+from driftwise.online.deciders.clock_decider import ClockDecider, clock_of
+from driftwise.online.deciders.definition import Decider, PlannedDecider, RoundDraws
 from driftwise.online.deciders.least_squares_decider import LeastSquaresDecider
 from driftwise.online.deciders.mirror_descent_decider import MirrorDescentDecider
 from driftwise.online.deciders.mixture_decider import MixtureDecider
 from driftwise.parts import ExponentialWeights, LearntNoise, LeastSquares, MirrorDescent, Thompson, Ucb
-
-__all__ = [
-    "Choice",
-    "ClockDecider",
-    "Decider",
-    "LeastSquaresDecider",
-    "MirrorDescentDecider",
-    "MixtureDecider",
-    "Offer",
-    "PlannedDecider",
-    "RoundDraws",
-    "clock_of",
-    "make_decider",
-    "uses_clock",
-]
 
 
 def make_decider(agent: Agent, seed: int, num_draws: int = 1) -> Decider:
@@ -33,9 +18,9 @@ def make_decider(agent: Agent, seed: int, num_draws: int = 1) -> Decider:
     draws, clock = RoundDraws(seed), clock_of(agent)
     decider: Decider
     match agent:
-        case LeastSquares(exploration=Ucb(), noise=None):
-            decider = LeastSquaresDecider(agent, draws)
-        case LeastSquares(exploration=Thompson(), noise=None) if num_draws > 1:
+        case LeastSquares(exploration=Ucb() | Thompson() as exploration, noise=None) if (
+            num_draws > 1 or isinstance(exploration, Ucb)
+        ):
             decider = LeastSquaresDecider(agent, draws, num_draws)
         case (
             MirrorDescent(exploration=Ucb())
@@ -57,7 +42,4 @@ def make_decider(agent: Agent, seed: int, num_draws: int = 1) -> Decider:
             decider = MixtureDecider(agent, draws, num_draws)
         case _:
             decider = PlannedDecider(agent, draws, num_draws)
-    if clock is None:
-        return decider
-    assert isinstance(agent, LeastSquares | MixtureOfMemories)
-    return ClockDecider(agent, clock, decider)
+    return decider if clock is None else ClockDecider(agent, clock, decider)

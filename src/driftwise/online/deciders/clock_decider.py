@@ -38,15 +38,12 @@ def clock_of(agent: Agent) -> ClockWeights | None:
 class ClockDecider:
     """A decider by rounds, given the sums as they are at the time of each decision.
 
-    Between two rewards the state stays as it is, so that decisions leave no trace in it. A reward counts from
-    the time of its decision, whenever it comes.
-
-    All memories of a mixture learn at once. Their forecasts are those of the time of the sample; of a late
-    sample, those of the newest. The noise and the shares of the weights are counted in rewards. A decision
-    that waits keeps what one of `MixtureDecider` does.
+    Decisions leave no trace in the state. A reward counts from the time of its decision, whenever it comes.
+    Memories of a mixture forecast at the time of a sample, or at the newest if that is later. The noise and
+    the shares of the weights are counted in rewards.
     """
 
-    def __init__(self, agent: LeastSquares | MixtureOfMemories, clock: ClockWeights, rounds: Decider) -> None:
+    def __init__(self, agent: Any, clock: ClockWeights, rounds: Decider) -> None:
         self.agent, self.draws = agent, rounds.draws
         self.state: Any = rounds.state  # `Moments`, or a `MixtureState`
         self._clock, self._rounds = clock, rounds
@@ -58,8 +55,15 @@ class ClockDecider:
         state: Any = self.state if self._mixes else self._clock.at(self.state, time)
         if self._mixes and self._clock.reference == "now":
             state = self._advanced(time)
-        if self._clock.prior == "decay" and len(arms) > 1:  # a single arm is no decision
-            self._require_known(state, time)
+        if self._clock.prior == "decay" and len(arms) > 1 and state.ridge < _LEAST_EIGENVALUE:
+            least = np.linalg.eigvalsh(state.gram).min()  # below the ridge; a single arm is no decision
+            if not least >= _LEAST_EIGENVALUE:
+                silence = max(time - self.state.memory.item(), 0.0)
+                raise FloatingPointError(
+                    f"agent: the least eigenvalue of its gram has decayed to {least:.2g}, below "
+                    f"{_LEAST_EIGENVALUE:g}, {silence:g} seconds after its last reward; use prior='hold' or "
+                    f"a longer half_life: {self.agent!r}"
+                )
         self._rounds.state = state
         tail = (arms == 1).all(axis=0) if self._first else None  # which features are 1 for all arms
         return self._rounds.offer(arms, number)._replace(planned=None, tail=tail)
@@ -71,8 +75,8 @@ class ClockDecider:
                 share = agent.caution.shares(self._clock.at(self.state, time).gram, given[None]).item()
             self.state = self._clock.absorb(self.state, bandit_sample(given, reward, weight, share), time)
             return
-        late = 0.5 ** (max(self._last_time(time) - time, 0.0) / self._half_lives)
         state, dim = self._advanced(time), agent.spec.dim
+        late = 0.5 ** ((state.base.memory - time) / self._half_lives)  # no time is later than the state
         features, constant = given[:dim], given[dim:]
         if self._first and not state.tick:
             state = state._replace(origin=constant_weights(FeatureTable(constant[None]), reward))
@@ -88,31 +92,16 @@ class ClockDecider:
             base = base._replace(noise=NoiseSums(errors, noise.total + forecast.squares))
         self.state = agent.absorb_forecasts(state, forecast, base, base.weight)
 
-    def _last_time(self, time: float) -> float:
-        """Return the time of a mixture's newest sample; before the first, the given time."""
-        return self.state.base.memory.item(0) if self.state.tick else time
-
     def _advanced(self, time: float) -> MixtureState:
         """Return a mixture's state at that time, or at that of the newest sample if it is later."""
-        last, base = self._last_time(time), self.state.base
+        base = self.state.base
+        last = base.memory.item(0) if self.state.tick else time
         newest = max(last, time)
         kept = 0.5 ** ((newest - last) / self._half_lives)
         advanced, noise = _shrink(base, kept, newest), base.noise
         if noise is not None:
             noise = noise._replace(moments=_shrink(noise.moments, kept, newest))
         return self.state._replace(base=advanced._replace(noise=noise))
-
-    def _require_known(self, moments: Moments, time: float) -> None:
-        """Raise an error if the decaying ridge has left a direction of which nothing is known."""
-        if moments.ridge < _LEAST_EIGENVALUE:  # below the ridge lies no eigenvalue
-            least = np.linalg.eigvalsh(moments.gram).min()
-            if not least >= _LEAST_EIGENVALUE:
-                silence = max(time - self.state.memory.item(), 0.0)
-                raise FloatingPointError(
-                    f"agent: the least eigenvalue of its gram has decayed to {least:.2g}, below "
-                    f"{_LEAST_EIGENVALUE:g}, {silence:g} seconds after its last reward; use prior='hold' or "
-                    f"a longer half_life: {self.agent!r}"
-                )
 
 
 def _shrink(moments: Moments, kept: np.ndarray, time: float) -> Moments:

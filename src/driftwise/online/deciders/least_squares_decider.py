@@ -10,12 +10,7 @@ import numpy as np
 from driftwise.base.arrays import invert_or_nan, map_tree, solve_rows_or_nan
 from driftwise.base.random import draw_normal
 from driftwise.base.types import Moments, Radius, Sample
-from driftwise.online.deciders.anchors import (
-    MIN_ANCHORED_DIM,
-    AnchoredInverse,
-    RecentSamples,
-    factorise,
-)
+from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, AnchoredInverse, RecentSamples, factorise
 from driftwise.online.deciders.definition import (
     Choice,
     Offer,

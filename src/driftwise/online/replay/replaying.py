@@ -16,7 +16,8 @@ from driftwise.base.schema import prefix_errors
 from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_instance
 from driftwise.online.bandit import Bandit
-from driftwise.online.deciders import RoundDraws, make_decider, uses_clock
+from driftwise.online.deciders import RoundDraws, make_decider
+from driftwise.online.deciders.clock_decider import uses_clock
 from driftwise.online.decision_log import DecisionLog
 from driftwise.online.named_bandit import NamedBandit
 from driftwise.online.replay.confidence_sequences import pseudo_outcome
