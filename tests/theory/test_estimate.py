@@ -15,9 +15,9 @@ import pytest
 
 import driftwise as dw
 from driftwise.environments import random_linear_mdp
-from driftwise.theory import partition
 from driftwise.theory.bandit_tuning import bandit_rate
 from driftwise.theory.estimate import MdpVariationEstimate, estimate_mdp_variation, estimate_variation
+from driftwise.theory.windows import euclidean, split_windows
 from tests.examples import STATIONARY
 
 NUM_ROUNDS = 2000
@@ -71,8 +71,8 @@ def test_noise_is_no_drift(seed: int) -> None:
 
 def no_drift(features: np.ndarray, targets: np.ndarray, window: int = 50) -> float:
     """The p-value of a log without drift, less all that is not needed for it."""
-    windows = partition.split_windows(features, targets.reshape(len(features), -1), window)
-    return partition.pieces_p_value(windows, np.arange(len(windows.gram)) == 0)
+    windows = split_windows(features, targets.reshape(len(features), -1), window)
+    return windows.p_value(np.arange(len(windows.gram)) == 0)
 
 
 def test_the_p_value_of_an_estimate_is_that_of_no_drift() -> None:
@@ -247,10 +247,8 @@ def test_lines_within_pieces_are_exact_where_the_path_is_made_of_them() -> None:
     """Up by 3, down by 1 at once, and up by 2 again, without noise: a variation of 6."""
     path = np.where(SHARE < 0.5, 6 * SHARE, 2 + 4 * (SHARE - 0.5))
     features = np.random.default_rng(0).uniform(0.5, 1, (NUM_ROUNDS, 1))
-    windows = partition.split_windows(features, features * path[:, None], 100)
-    lines, variation = partition.fit_lines(
-        windows, windows.cross, np.isin(np.arange(20), [0, 10]), partition.euclidean
-    )
+    windows = split_windows(features, features * path[:, None], 100)
+    lines, variation = windows.fit_lines(windows.cross, np.isin(np.arange(20), [0, 10]), euclidean)
     assert variation == pytest.approx(6, rel=0.01)  # features are not quite even within windows
     np.testing.assert_allclose(lines[:, 0, 0], path[50::100], atol=0.02)
 

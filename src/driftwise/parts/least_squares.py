@@ -7,24 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from driftwise.base.agent import Forecaster
+from driftwise.base import ArgumentError, Forecast, Forecaster, Forgetting, Spec, WeightFunction
 from driftwise.base.arrays import map_tree, namespace, order_after, scan, spd_inverse, spd_products
 from driftwise.base.knowledge import MeanRewards, SharedSteps, SuccessorProjection
 from driftwise.base.part import choice, member, number, part
-from driftwise.base.types import (
-    Array,
-    Episode,
-    FeatureTable,
-    Forecast,
-    Forgetting,
-    Key,
-    Moments,
-    Numeric,
-    Plan,
-    Spec,
-    WeightFunction,
-)
-from driftwise.base.validation import ArgumentError
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
 from driftwise.parts.exploration import Exploration, ExploringAgent
 from driftwise.parts.noise import LearntNoise, forecast_episode
 from driftwise.parts.regression import empty_moments, episode_sample, linear, matvec, step_ceilings

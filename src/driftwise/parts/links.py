@@ -30,9 +30,10 @@ class Link(ABC):
     def slope(self, z: Array) -> Array:
         """Return `μ'(z)`."""
 
-    @abstractmethod
     def slopes(self, norm_bound: Numeric) -> tuple[np.ndarray, np.ndarray]:
-        """Return `c_μ` and `k_μ`, the smallest and largest slope for `|z| ≤ norm_bound`."""
+        """Return `c_μ` and `k_μ`, the least and largest slope for `|z| ≤ norm_bound`, at an end or at 0."""
+        ends = np.multiply.outer([-1.0, 0.0, 1.0], norm_bound)
+        return self.slope(ends).min(axis=0), self.slope(ends).max(axis=0)
 
 
 @part
@@ -47,9 +48,6 @@ class Identity(Link):
 
     def slope(self, z: Array) -> Array:
         return namespace(z).ones_like(z)
-
-    def slopes(self, norm_bound: Numeric) -> tuple[np.ndarray, np.ndarray]:
-        return np.ones(np.shape(norm_bound)), np.ones(np.shape(norm_bound))
 
 
 @part
@@ -69,10 +67,6 @@ class Logistic(Link):
         small = xp.exp(-xp.abs(z))
         return small / (1 + small) ** 2
 
-    def slopes(self, norm_bound: Numeric) -> tuple[np.ndarray, np.ndarray]:
-        least = self.slope(np.asarray(norm_bound, dtype=float))
-        return least, np.full_like(least, 0.25)
-
 
 @part
 class LogLink(Link):
@@ -87,10 +81,6 @@ class LogLink(Link):
 
     def slope(self, z: Array) -> Array:
         return self.mean(z)
-
-    def slopes(self, norm_bound: Numeric) -> tuple[np.ndarray, np.ndarray]:
-        bound = np.asarray(norm_bound, dtype=float)
-        return self.mean(-bound), self.mean(bound)
 
 
 LINKS: dict[str, Link] = {"identity": Identity(), "logistic": Logistic(), "log": LogLink()}

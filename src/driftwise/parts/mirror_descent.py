@@ -4,23 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.base.agent import Forecaster
+from driftwise.base import ArgumentError, Forecast, Forecaster, Forgetting, Sample
 from driftwise.base.arrays import namespace, spd_inverse, while_loop
 from driftwise.base.part import member, number, part
-from driftwise.base.types import (
-    Array,
-    Episode,
-    FeatureTable,
-    Forecast,
-    Forgetting,
-    Key,
-    Moments,
-    Numeric,
-    Plan,
-    Sample,
-    Spec,
-)
-from driftwise.base.validation import ArgumentError
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Spec
 from driftwise.parts.exploration import Exploration, ExploringAgent
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.links import Link

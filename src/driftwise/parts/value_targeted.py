@@ -10,23 +10,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from driftwise.base.agent import Agent
+from driftwise.base import Agent, AnchorMeasures, Forgetting, MeanRewards, Radius, Sample, Spec
 from driftwise.base.arrays import namespace, scan, spd_inverse, vecdot
-from driftwise.base.knowledge import AnchorMeasures, MeanRewards
 from driftwise.base.part import choice, member, number, part
-from driftwise.base.types import (
-    Array,
-    Episode,
-    FeatureTable,
-    Forgetting,
-    Key,
-    Moments,
-    Numeric,
-    Plan,
-    Radius,
-    Sample,
-    Spec,
-)
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
 from driftwise.parts.exploration import radius_at, width
 from driftwise.parts.policies import greedy_policy
 from driftwise.parts.regression import empty_moments, linear, matvec, step_ceilings

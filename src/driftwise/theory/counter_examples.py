@@ -132,7 +132,7 @@ def signed_measures(
         np.array([[root, size], [root, -size]]),
         np.array([[root, root], [leaning, -leaning]]),
     )
-    values = measures @ np.array([float(horizon), 0.0])  # ∫V dμ
+    values = np.array([float(horizon), 0.0])
     gram, phi = num_samples / 2 * features.T @ features + ridge * np.eye(2), features[0]
     return SignedMeasures(
         features=features[:, None],
@@ -142,6 +142,6 @@ def signed_measures(
         assumed=float(np.linalg.norm(measures.sum(-1))),
         needed=float(np.linalg.norm(np.abs(measures).sum(-1))),
         width=float(np.sqrt(phi @ np.linalg.solve(gram, phi))),
-        truth=float(phi @ values),
-        ridge_term=float(ridge * phi @ np.linalg.solve(gram, values)),
+        truth=float(phi @ measures @ values),
+        ridge_term=float(ridge * phi @ np.linalg.solve(gram, measures @ values)),
     )

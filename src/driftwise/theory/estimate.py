@@ -25,8 +25,7 @@ import numpy as np
 from driftwise.base.extras import require_extra
 from driftwise.base.schema import Count, Seed, add_defaults, check_keywords
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
-from driftwise.theory import partition
-from driftwise.theory.random_walk import Walk, random_walk
+from driftwise.theory.windows import Norm, Walk, euclidean, random_walk, split_windows, total_variation
 
 with require_extra("theory.estimate", "simulate"):
     from scipy.special import chdtri
@@ -133,7 +132,7 @@ def estimate_variation(features: Any, rewards: Any, **options: Unpack[IntervalOp
     features = require_array("features", features, (None, None))
     rewards = require_array("rewards", rewards, (len(features),))
     settings = add_defaults(IntervalOptions, options)
-    return _estimate(features, rewards[:, None], partition.euclidean, **settings)
+    return _estimate(features, rewards[:, None], euclidean, **settings)
 
 
 def estimate_mdp_variation(
@@ -150,7 +149,7 @@ def estimate_mdp_variation(
     if strange.size:
         raise ArgumentError("next_states", f"be states from 0 to {num_states - 1}", strange[0].item())
     settings = add_defaults(IntervalOptions, options)
-    kinds = (rewards[..., None], partition.euclidean), (np.eye(num_states)[states], partition.total_variation)
+    kinds = (rewards[..., None], euclidean), (np.eye(num_states)[states], total_variation)
     by_kind = (
         tuple(_estimate(features[:, h], targets[:, h], norm, **settings) for h in range(features.shape[1]))
         for targets, norm in kinds
@@ -162,7 +161,7 @@ def estimate_mdp_variation(
 def _estimate(
     features: np.ndarray,
     targets: np.ndarray,
-    norm: partition.Norm,
+    norm: Norm,
     *,
     window: int | None,
     level: float,
@@ -178,30 +177,27 @@ def _estimate(
         expected = f"have at least two windows of {rounds} rounds"
         raise ArgumentError("features", expected, num_rounds, f"{num_rounds} rounds")
     rng = np.random.default_rng(seed)
-    windows = partition.split_windows(features, targets, rounds)
+    windows = split_windows(features, targets, rounds)
     num, _, width = windows.cross.shape
     path = np.linalg.solve(windows.gram, windows.cross)
     inverse = np.linalg.inv(windows.gram)
     deviations = np.sqrt(np.square(windows.root).sum(0))
-    errors = np.sqrt(np.diagonal(inverse, axis1=1, axis2=2))[..., None] * deviations
-    p_value = partition.pieces_p_value(windows, np.arange(num) == 0)
+    p_value = windows.p_value(np.arange(num) == 0)
     price = float(chdtri(dim * windows.rank, (1 - level) / num))
     examples = rng.normal(size=(_NUM_NOISE_DRAWS, dim, width))
 
-    starts = partition.find_pieces(windows, windows.cross[None], price)[0]
-    fitted = partition.fit_pieces(windows, windows.cross, starts)[0][np.cumsum(starts) - 1]
-    logs = partition.resample(windows, fitted, rng, num_resamples)
-    partitions = partition.find_pieces(windows, logs, price)
-    pairs = zip(logs, partitions, strict=True)
-    jumps = [partition.jump_variation(windows, *pair, norm, examples) for pair in pairs]
-    lines, _ = partition.fit_lines(windows, windows.cross, starts, norm)
-    lines = partition.resample(windows, lines, rng, num_resamples)
-    _, reaches = partition.fit_lines(windows, lines, starts, norm)
-    variation = partition.jump_variation(windows, windows.cross, starts, norm, examples)
+    starts = windows.find_pieces(windows.cross[None], price)[0]
+    fitted = windows.path_in_pieces(starts)
+    logs = windows.resample(fitted, rng, num_resamples)
+    pairs = zip(logs, windows.find_pieces(logs, price), strict=True)
+    jumps = [windows.jump_variation(*pair, norm, examples) for pair in pairs]
+    lines = windows.resample(windows.fit_lines(windows.cross, starts, norm)[0], rng, num_resamples)
+    _, reaches = windows.fit_lines(lines, starts, norm)
+    variation = windows.jump_variation(windows.cross, starts, norm, examples)
     return VariationEstimate(
         starts=rounds * np.arange(num),
         parameters=path,
-        standard_errors=errors,
+        standard_errors=np.sqrt(np.diagonal(inverse, axis1=1, axis2=2))[..., None] * deviations,
         pieces=fitted,
         num_rounds=num_rounds,
         plug_in=float(norm(np.diff(path, axis=0)).sum()),
@@ -210,6 +206,6 @@ def _estimate(
         high_of_lines=max(float(np.quantile(reaches, (1 + level) / 2)), variation),
         walk=random_walk(windows, norm, rng, level),
         p_value=p_value,
-        p_pieces=partition.pieces_p_value(windows, starts),
+        p_pieces=windows.p_value(starts),
         level=level,
     )
