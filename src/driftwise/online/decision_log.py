@@ -61,8 +61,7 @@ class DecisionLog:
 
     A line is written by one system call, so that threads and processes may share a file, forked ones too; a
     call returns when the system has the line, and `sync=True` waits for the disk. A kill tears at most the
-    line that it interrupts, which readers skip. `driftwise replay` and `driftwise.online.replay.replay` read
-    the file directly.
+    line that it interrupts, which readers skip.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, sync: bool = False) -> None:

@@ -41,14 +41,10 @@ class NamedBandit(SavedBandit):
     With `own`, an arm has a block of weights for the context as this encoder encodes it, in one of `max_arms`
     slots. With `shared`, all arms have the same weights for the encoded context and the encoded columns of
     arms, `decide(context, {"red": {"price": 3.5}, …})`. With both, the reward is the sum:
-    $\varphi = (\text{shared}, e_{\text{slot}} \otimes \text{own})/\sqrt2$, and a new arm begins with what the
-    others have taught of its features.
+    $\varphi = (\text{shared}, e_{\text{slot}} \otimes \text{own})/\sqrt2$.
 
-    A new name takes a free slot in its first decision. `retire` removes an arm: its weights are marginalised
-    (`Bandit.renew`), so that what it taught shared weights stays. Where no slot is free, new names are
-    refused; with `when_full="retire"`, the least recently used arms retire.
-
-    `settings` are those of `Bandit`, and all else is as there.
+    A new name takes a free slot in its first decision. Where none is free, new names are refused; with
+    `when_full="retire"`, the least recently used arms retire. `settings` are those of `Bandit`.
     """
 
     def __init__(
@@ -140,9 +136,7 @@ class NamedBandit(SavedBandit):
         """Learn rewards of arms that were chosen elsewhere: a row, its arm and its reward, or many.
 
         Many are a list of names, and a data frame, lists by the names of columns, or a list of rows, which
-        also have the columns of the arms. Where nothing depends on a context it is None, as for `decide`.
-        `weight` and `time` are as in `Bandit.learn_from`: at weight 0 nothing happens, and no arm takes a
-        slot.
+        also have the columns of the arms. `weight` and `time` are as in `Bandit.learn_from`.
         """
         single = isinstance(arms, (str, Integral))
         names = _names([arms] if single else arms)
@@ -182,9 +176,9 @@ class NamedBandit(SavedBandit):
         return [names[i] for i in best]
 
     def retire(self, arm: str | int) -> int:
-        """Remove an arm and free its slot; what it taught shared weights stays.
+        """Remove an arm and free its slot, and return how many of its decisions expire.
 
-        Its waiting decisions expire; their number is returned. If the arm comes again, it is new.
+        Its weights are marginalised (`Bandit.renew`): what it taught shared weights stays.
         """
         name = as_id(arm, "arm")
         with self.bandit._lock:
@@ -242,7 +236,6 @@ class NamedBandit(SavedBandit):
         return names, encode(self.encoding.shared), encode(self.encoding.own)
 
     def _use(self, names: list[str]) -> None:
-        """Assign slots to arms."""
         for name in self._slots.to_retire(names):
             self.retire(name)
         self._slots.use(names)

@@ -27,8 +27,7 @@ _MIXTURE_MEMORY = 1000  # episodes that a mixture keeps
 def default_ridge(horizon: int) -> float:
     """Return the ridge that makes an unknown pair, worth β/√λ, worth the H that rewards in [0, 1] can bring.
 
-    With a smaller worth than known pairs still earn, an agent would keep to what it knows. Theory's λ = 1
-    takes half of the information of one visit, and in H steps one after the other 1 − 2⁻ᴴ of it.
+    If known pairs earned more, an agent would keep to what it knows.
     """
     return min(_LARGEST_RIDGE, (DEFAULT_RADIUS / horizon) ** 2)
 
@@ -128,8 +127,7 @@ def truncation_error(
     r"""Return a bound on the change of an index $Q_1$ by a memory of that many episodes, for norms up to 1.
 
     The exploration is `Ucb` with the radius β, or `Greedy` or `EpsilonGreedy` with β = 0. The default of
-    `value_bound` holds for rewards in [0, 1] if no value falls below $-(1 + H)$, as with `clip="range"` and
-    `"tight"`; `"paper"` clips from above only and `"none"` not at all, so give a bound of your own then.
+    `value_bound` holds for rewards in [0, 1] with `clip="range"` and `"tight"`, not `"paper"` or `"none"`.
 
     With $m = \sum \omega$ over what is lost ($\eta^L/(1-\eta)$ at most for exponential weights, 0 for a
     window), $\kappa = \sqrt{\sum\omega/\lambda}$ and targets within $\pm Y$ (`value_bound`, else $1 + H$):

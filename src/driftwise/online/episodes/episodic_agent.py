@@ -46,8 +46,6 @@ class OpenEpisode(NamedTuple):
 class EpisodicAgent:
     """An agent of `driftwise.algorithms` for episodes of at most `horizon` steps.
 
-    The default, `adaptive_opt_wlsvi`, needs no rate of forgetting.
-
     ```python
     agent = EpisodicAgent(features=table, horizon=5)
     agent.begin(state)
@@ -57,28 +55,23 @@ class EpisodicAgent:
         agent.observe(reward, state, terminated=terminated)
     ```
 
-    Algorithms of least squares have a default `radius` of 0.3 and a default `ridge` of (0.3/H)², at most
-    0.01, for rewards in [0, 1]; docs/online-episodes.md says how to choose them.
+    Algorithms of least squares have a `radius` of 0.3 and a `ridge` of (0.3/H)², at most 0.01, unless given.
 
     `features` is an array `[S, A, d]` where states are `0 … S−1`; then the agent keeps only sums, and equals
     run 0 of a simulation with the same seed if it plays the same episodes. Or `features` maps a state of any
     kind to the rows `[A, d]` of its actions; then the newest `memory` episodes are kept, by default those
-    whose weights are at least `tolerance`, or 1000 for a mixture of memories, see `RememberedLeastSquares`
-    and `RememberedMixture`. All rows have norms of at most 1.
+    whose weights are at least `tolerance`, or 1000 for a mixture of memories. Rows have norms of at most 1.
 
     It learns from an episode at its end: after `horizon` steps, when one of them is `terminated`, or by
-    `end()`. After a terminated step nothing more can be earned: the rest of the episode is spent in a state
-    of its own with features 0, which makes its value 0 (algorithms that count have to learn that). After
-    `end()` the rest is unknown: it is left out, and the last step keeps the value of its next state.
+    `end()`. The rest of a terminated episode is spent in a state of its own with features 0, whose value is
+    therefore 0. After `end()` the rest is left out, and the last step keeps the value of its next state.
 
-    `plan_every` lets plain least squares act on the same plan for some episodes, to save time. Algorithms
-    that need `measures`, `initial` chances, a `projection` or `positions` get them in `known`, and mean
-    `rewards` with `begin`. `metadata` is a dictionary of plain values, saved with the agent. A mistake in the
-    arguments is a `ValueError`, a call out of turn a `RuntimeError`, and neither changes anything. Calls are
-    made by one thread.
-
-    `begin` raises a `FloatingPointError` if the plan is not finite. It would do so again: continue with the
-    last saved file, or with a new agent, a larger `ridge` or a smaller `radius`.
+    `plan_every` lets plain least squares act on the same plan for some episodes. Algorithms that need
+    `measures`, `initial` chances, a `projection` or `positions` get them in `known`, and mean `rewards` with
+    `begin`. `metadata` is a dictionary of plain values, saved with the agent. A mistake in the arguments is a
+    `ValueError`, a call out of turn a `RuntimeError`, and neither changes anything. A plan that is not finite
+    is a `FloatingPointError`: continue with the last saved file, a larger `ridge` or a smaller `radius`.
+    Calls are made by one thread.
     """
 
     def __init__(

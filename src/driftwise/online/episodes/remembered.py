@@ -1,7 +1,4 @@
-"""Value iteration over the newest episodes, which are kept, for states that cannot be counted.
-
-One regression, `RememberedLeastSquares`, or a mixture of several on the same episodes, `RememberedMixture`.
-"""
+"""Value iteration over the newest episodes, which are kept, for states that cannot be counted."""
 
 from __future__ import annotations
 
@@ -210,12 +207,10 @@ class RememberedLeastSquares(Wrapper):
 
 @part
 class RememberedMixture(Wrapper):
-    """`base` over the newest `memory` episodes, for states that are known by their features alone.
+    """`base` over the newest `memory` episodes, which are kept once; memories differ in their weights.
 
-    The episodes are kept once; memories differ in their weights. The plan is that of the memory that decides,
-    as in `RememberedLeastSquares`. It computes the values of all successors that are kept, and so the targets
-    `y_τ = r_τ + V_{h+1}(s'_τ)` for the forecasts of all memories, `φᵀΛ_j⁻¹ Σ_τ ω_jτ φ_τ y_τ`. A fresh start
-    is a copy of weights.
+    The plan is that of the memory that decides, as in `RememberedLeastSquares`. It computes the targets
+    `y_τ = r_τ + V_{h+1}(s'_τ)` for the forecasts of all memories, `φᵀΛ_j⁻¹ Σ_τ ω_jτ φ_τ y_τ`.
     """
 
     base: MixtureOfMemories = member(MixtureOfMemories)

@@ -33,8 +33,7 @@ def train(
     `env` is any environment of Gymnasium with as many discrete actions as the agent has. An episode stops at
     the agent's horizon, and one that is truncated earlier is unknown after that: if the end is part of the
     problem, let the horizon be the environment's limit. `seed` is for the first reset only. `progress` is a
-    bar, or is called with the number of finished episodes, of all, and the last return. An agent in the
-    middle of an episode is a `RuntimeError`, as for `begin`.
+    bar, or is called with the number of finished episodes, of all, and the last return.
     """
     require_instance("agent", agent, EpisodicAgent)
     num_episodes = require_count("num_episodes", num_episodes)
@@ -46,18 +45,15 @@ def train(
         raise ArgumentError("env", expected, offered, f"{offered} in {env}")
     first_action = int(getattr(env.action_space, "start", 0))
     first_state = int(getattr(env.observation_space, "start", 0))
-
-    def state_of(observation: Any) -> Any:
-        return observation - first_state if first_state else observation
-
     returns, lengths = np.zeros(num_episodes), np.zeros(num_episodes, dtype=np.int64)
     with report_progress(progress, "episode {} of {}, last return {:.4g}".format) as watch:
         for k in range(num_episodes):
             observation, _ = env.reset(seed=seed) if k == 0 and seed is not None else env.reset()
-            agent.begin(state_of(observation))
+            agent.begin(observation - first_state if first_state else observation)
             while agent.under_way:
                 observation, reward, terminated, truncated, _ = env.step(agent.act() + first_action)
-                agent.observe(float(reward), state_of(observation), terminated=bool(terminated))
+                state = observation - first_state if first_state else observation
+                agent.observe(float(reward), state, terminated=bool(terminated))
                 returns[k] += float(reward)
                 lengths[k] += 1
                 if truncated and agent.under_way:

@@ -51,6 +51,7 @@ class Estimates(NamedTuple):
     values: dict[str, Estimate]  # by the method's name
 
     def to_json(self) -> dict[str, Any]:
+        """Return all of it as plain values, with the normal intervals."""
         values = {name: value._asdict() | value.interval._asdict() for name, value in self.values.items()}
         return self._asdict() | {"values": values}
 
@@ -133,15 +134,10 @@ class Tally:
     def estimates(self) -> Estimates:
         """The estimates from all events so far."""
         count, snips = max(self._events, 1), self._means["SNIPS"]
-        return Estimates(
-            events=self._events,
-            accepted=round(self._means["replay"].weight),
-            effective=snips.effective,
-            mean_weight=(snips.weight + self._excess) / count,
-            clipped=self._clipped,
-            clipped_weight=self._excess / count,
-            values={name: mean.estimate for name, mean in self._means.items()},
-        )
+        accepted, mean_weight = round(self._means["replay"].weight), (snips.weight + self._excess) / count
+        values = {name: mean.estimate for name, mean in self._means.items()}
+        clipped = self._clipped, self._excess / count
+        return Estimates(self._events, accepted, snips.effective, mean_weight, *clipped, values)
 
 
 class _Intervals:
@@ -151,11 +147,9 @@ class _Intervals:
         self._schedule, self._mean, self._tightest_at = schedule, WeightedMean(), np.nan
         low, high = schedule.options.reward_range or (0.0, 1.0)
         self._shift, self._unit = top * low, high - low
-        bounds = {
-            "running": DriftBound,
-            "weighted": partial(DriftBound, rate=1 - 1 / schedule.memory),
-            "plug_in": partial(PlugInBound, alpha=schedule.options.delta / 2),
-        }
+        weighted = partial(DriftBound, rate=1 - 1 / schedule.memory)
+        plug_in = partial(PlugInBound, alpha=schedule.options.delta / 2)
+        bounds = {"running": DriftBound, "weighted": weighted, "plug_in": plug_in}
         self._sequences = {name: TwoSided(bound, scale=1 + k, top=top) for name, bound in bounds.items()}
 
     def add(self, term: float, outcomes: tuple[float, float] | None) -> None:
@@ -172,11 +166,11 @@ class _Intervals:
     def intervals(self) -> dict[str, Interval]:
         """The intervals after all events so far, by name; some need the range of rewards."""
         (value, error), options, count = self._mean.estimate, self._schedule.options, self._mean.weight
-        half_widths = {
-            "normal": quantile(options.delta / 2) * error,
-            "asymptotic": asymptotic_half_width(count, count * error**2, self._tightest_at, options.delta),
+        asymptotic = asymptotic_half_width(count, count * error**2, self._tightest_at, options.delta)
+        intervals = {
+            "normal": Interval.around(value, quantile(options.delta / 2) * error),
+            "asymptotic": Interval.around(value, asymptotic),
         }
-        intervals = {name: Interval.around(value, half) for name, half in half_widths.items()}
         for name, sequence in self._sequences.items() if options.reward_range else ():
             looks = self._schedule.looks if name == "weighted" else 1
             ends = sequence.at(options.delta / looks)
@@ -251,11 +245,11 @@ class Evaluator:
         self._value = _Intervals(schedule, top=1.0, k=k)
         self._differences = {name: _Intervals(schedule, top=0.0) for name in others}
         self._constancy = ConstancyTest(schedule.options.delta)
-        self._log, self._events, self._unsupported = rows, 0, 0.0
+        self._schedule, self._log, self._events, self._unsupported = schedule, rows, 0, 0.0
         self._rows, self._shares, self._weights, self._rewards = np.zeros((4, len(rows.numbers)))
 
-    def add(self, event: Event, others: Mapping[str, Event], row: LoggedRow) -> None:
-        r"""Take in a row, as this policy's estimators and those of others see it.
+    def add(self, event: Event, others: Mapping[str, Event], row: LoggedRow, number: int) -> None:
+        r"""Take in the row of that number, as this policy's estimators and those of others see it.
 
         The outcome $\theta = \rho^1r - 1 + \rho^2(1 - r)$ is at least −1, and its mean is the difference.
         """
@@ -278,13 +272,11 @@ class Evaluator:
         self._rewards[arm] += event.weight * event.reward
         if row.chances is not None:
             self._unsupported += float(event.chances[row.chances == 0].sum())
-
-    def end_window(self, row: int) -> None:
-        """Keep the estimates after so many rows, and begin a window."""
-        differences = {name: difference.intervals for name, difference in self._differences.items()}
-        estimates = self._window.estimates, self._so_far.estimates
-        self._windows.append(Window(row, *estimates, self._value.intervals, differences))
-        self._window = Tally()
+        if self._schedule.ends_window(number):
+            differences = {name: difference.intervals for name, difference in self._differences.items()}
+            estimates = self._window.estimates, self._so_far.estimates
+            self._windows.append(Window(number, *estimates, self._value.intervals, differences))
+            self._window = Tally()
 
     def evaluation(self, algorithm: str, parameters: Mapping[str, Any], learnt: int) -> PolicyEvaluation:
         """Return all estimates."""

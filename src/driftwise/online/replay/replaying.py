@@ -164,9 +164,7 @@ def replay(
             weights += gain * (row.reward - features @ weights)
             inverse -= np.outer(gain, direction)
             for name, evaluator in evaluators.items() if done > schedule.frozen else ():
-                evaluator.add(events[name], events, row)
-                if schedule.ends_window(done):
-                    evaluator.end_window(done)
+                evaluator.add(events[name], events, row, done)
             if done % _ROWS_AT_ONCE == 0 or done == rows.number:
                 progress(done, rows.number)
     logged = evaluators[LOGGED].evaluation(LOGGED, {}, 0)
