@@ -4,6 +4,7 @@ All tests that simulate use these sizes: a compiled program depends on shapes an
 whole suite shares a handful of them.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -14,6 +15,7 @@ import pytest
 import driftwise as dw
 from driftwise.algorithms import build
 from driftwise.base import Agent, Spec
+from driftwise.base.part import part
 from driftwise.environments import (
     ENVIRONMENTS,
     ContinuingMdp,
@@ -167,6 +169,14 @@ FORGETTINGS: dict[str, tuple[dict[str, Any], Callable[[int, int], float]]] = {
     "length": (dict(length=4), lambda t, tau: float(tau >= t - 4)),
     "period": (dict(period=5), lambda t, tau: float(tau // 5 == t // 5)),
 }
+
+
+_numbers = itertools.count()
+
+
+def broken_part(base: type, **methods: Any) -> Any:
+    """A part in which some methods are others, under a name of its own."""
+    return part(type(f"{base.__name__}{next(_numbers)}", (base,), methods))
 
 
 def reward_tables(environment: LinearMdp, num_episodes: int = 1) -> list[np.ndarray]:

@@ -1,21 +1,26 @@
-"""Mistakes made on purpose, each in one place, and the statement of the audit that finds it.
+"""Mistakes made on purpose, each in one place, by their names in the tables of docs/audit.md.
 
 Agents are broken, or told something wrong, or the audit's own formulas are.
 """
 
 from __future__ import annotations
 
+import copy
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from driftwise.algorithms import ALGORITHMS, adaptive, build
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.analysis.audit import AuditFinding, audit_agent, audit_by_hand, subject
 from driftwise.analysis.audit.lemmas import inequalities, memories_of_mixtures
-from driftwise.base import Agent, Wrapper
+from driftwise.base import Agent, Moments, Plan, Wrapper
 from driftwise.environments import planning
 from driftwise.parts import (
     ConfidenceRadius,
@@ -26,6 +31,7 @@ from driftwise.parts import (
     LeastSquares,
     LocalVariationRadius,
     NoForgetting,
+    PeriodicRestart,
     RandomisedUcb,
     SlidingWindow,
     TruncatedThompson,
@@ -34,58 +40,170 @@ from driftwise.parts import (
     least_squares,
     radii,
 )
+from driftwise.parts.exploration import width
 from driftwise.parts.policies import greedy_policy, uniform_policy
 from driftwise.theory import tuning
-from tests import breaking
-from tests.breaking import (
-    Break,
-    around,
-    given,
-    instead,
-    learnt,
-    mixed,
-    planned,
-    result,
-    scaled,
-    seen,
-    weighed,
-)
 from tests.examples import BANDIT, SPEC, STATIONARY, agent, make, make_bandit
 
+Break = Callable[[pytest.MonkeyPatch], object]
+
+
+def around(owner: Any, name: str, change: Callable[[Callable], Callable]) -> Break:
+    """Replace a function by one that is made from it."""
+    return lambda patch: patch.setattr(owner, name, change(getattr(owner, name)))
+
+
+def instead(owner: Any, name: str, other: Callable) -> Break:
+    """Replace a function by another."""
+    return around(owner, name, lambda right: other)
+
+
+def given(owner: Any, name: str, change: Callable[..., tuple]) -> Break:
+    """Replace what a function is given: `change` returns its arguments, `self` among them."""
+    return around(owner, name, lambda right: lambda *args: right(*change(*args)))
+
+
+def result(owner: Any, name: str, change: Callable[[Any], Any]) -> Break:
+    """Replace what a function returns."""
+    return around(owner, name, lambda right: lambda *args, **named: change(right(*args, **named)))
+
+
+def scaled(owner: Any, name: str, factor: float) -> Break:
+    return result(owner, name, lambda right: factor * right)
+
+
+def fields(owner: Any, name: str, **change: Callable[[Any], Any]) -> Break:
+    """Replace fields of a named tuple that a function returns, each by a function of it."""
+
+    def altered(right: Any) -> Any:
+        return right._replace(**{field: by(right) for field, by in change.items()})
+
+    return result(owner, name, altered)
+
+
+planned = partial(fields, LeastSquares, "plan")
+learnt = partial(fields, LeastSquares, "update")
+mixed = partial(fields, MixtureOfMemories, "plan")
+
+
+def seen(name: str) -> Break:
+    """Learn from an episode with the values of another step."""
+
+    def other(self: Any, state: Any, features: Any, plan: Any, episode: Any) -> tuple:
+        return self, state, features, plan, episode._replace(**{name: np.roll(getattr(episode, name), 1)})
+
+    return given(LeastSquares, "update", other)
+
+
+def as_if(kind: type, *methods: str, **change: Callable[[Any], Any]) -> Break:
+    """Let methods be those of a part with other fields, each a function of the part."""
+
+    def other(self: Any, *args: Any) -> tuple:
+        return replace(self, **{name: by(self) for name, by in change.items()}), *args
+
+    return lambda patch: [given(kind, name, other)(patch) for name in methods]
+
+
+def decay(change: Callable[[Any, Any, float], dict[str, Any]]) -> Break:
+    """Replace some sums after a step of exponential weights: from those before, those after, and the rate."""
+
+    def other(right: Callable) -> Callable:
+        def update(self: ExponentialWeights, before: Moments, sample: Any) -> Moments:
+            after = right(self, before, sample)
+            return after._replace(**change(before, after, float(self.rate)))
+
+        return update
+
+    return around(ExponentialWeights, "update", other)
+
+
+def kept(before: Moments, rate: float) -> np.ndarray:
+    """`ηΛ + (1−η)λI`, what is left of Λ before the newest sample is added."""
+    return rate * before.gram + (1 - rate) * before.ridge * np.eye(before.gram.shape[-1])
+
+
+def restart(shift: int) -> Break:
+    def other(right: Callable) -> Callable:
+        def update(self: Any, moments: Moments, sample: Any) -> Moments:
+            shifted = right(self, moments._replace(tick=moments.tick + shift), sample)
+            return shifted._replace(tick=moments.tick + 1)
+
+        return update
+
+    return around(PeriodicRestart, "update", other)
+
+
+def stale(right: Callable) -> Callable:
+    """Plan from the sums before the last episode."""
+    states: list[Moments] = []
+
+    def plan(self: LeastSquares, state: Moments, *args: Any) -> Plan:
+        states.append(state)
+        return right(self, states[max(0, len(states) - 2)], *args)
+
+    return plan
+
+
+def forgetful_of_successors(self: LeastSquares, state: Moments, *args: Any) -> tuple:
+    alone = np.concatenate([state.cross[..., :1], 0 * state.cross[..., 1:]], axis=-1)
+    return self, state._replace(cross=alone), *args
+
+
+def late(self: Any, moments: Moments) -> tuple:
+    return self, moments._replace(epoch=np.maximum(moments.epoch - 1, 0))
+
+
+def with_inverse(self: Any, inverse: Any, moments: Moments, features: Any, key: Any) -> Any:
+    return self.radius * width(inverse, moments, features, "single")
+
+
+def too_late(right: Callable) -> Callable:
+    def forecast(self: LeastSquares, state: Any, features: Any, plan: Any, episode: Any) -> Any:
+        learnt = replace(self, noise=None).update(copy.deepcopy(state), features, plan, episode)
+        return right(self, learnt, features, plan, episode)
+
+    return forecast
+
+
+def weighed(change: Callable[[np.ndarray], np.ndarray]) -> Break:
+    """Weigh by other scores than those that memories have."""
+    return given(FixedShare, "update", lambda *args: (*args[:2], change(args[2]), args[3]))
+
+
+def forecast(**change: Callable[[Any], Any]) -> Break:
+    """Score another forecast than the one that was made."""
+
+    def other(self: Any, sums: Any, made: Any) -> tuple:
+        return self, sums, made._replace(**{name: by(made) for name, by in change.items()})
+
+    return given(LearntNoise, "relative_score", other)
+
+
+def second_best(self: Any, plan: Plan, h: Any, state: Any, uniform: Any) -> Any:
+    return np.argsort(plan.q[h, state])[-2]
+
+
+def anything(self: Any, plan: Plan, h: Any, state: Any, uniform: Any) -> Any:
+    return np.asarray(uniform * plan.q.shape[-1]).astype(int)
+
+
+def first_of_ties(plan: Plan) -> np.ndarray:
+    return np.eye(plan.q.shape[-1])[np.argmax(plan.q, axis=-1)]
+
+
+def nothing(patch: pytest.MonkeyPatch) -> None:
+    """The mistake is in what the agent was told."""
+
+
 NUM_EPISODES, STRIDE = 14, 5
-
-
-@dataclass(frozen=True)
-class Sabotage:
-    """A mistake, and the statement whose row says so."""
-
-    name: str
-    statement: str
-    agent: str | Callable[[], Agent]  # of the examples, or made here; "" for cases done by hand
-    by: Break
-    says: str = "violated"
-
-    def built(self) -> Agent:
-        return agent(self.agent) if isinstance(self.agent, str) else self.agent()
-
-    def findings(self) -> tuple[AuditFinding, ...]:
-        """The findings about the agent, or about the cases done by hand."""
-        if self.agent == "":
-            return audit_by_hand().findings
-        chosen = self.built()
-        bandit = chosen.spec.horizon == 1
-        environment = make_bandit(STATIONARY, noise_scale=0.3) if bandit else make(drift=STATIONARY)
-        found, _ = audit_agent(chosen, environment, num_episodes=NUM_EPISODES, stride=STRIDE)
-        return found
-
-
-def bandit(**options: Any) -> Callable[[], Agent]:
-    return lambda: build(BANDIT, "d_lin_ucb", rate=0.9, noise_scale=0.3, **options)
-
-
-def bold() -> Agent:
-    """Values are at the top."""
-    return build(SPEC, "opt_wlsvi", rate=0.9, radius=10.0)
+DOCS = Path(__file__).parents[1] / "docs" / "audit.md"
+ROWS: list[tuple[str, str, str]] = (
+    re.findall(  # a mistake, the statement that finds it, and what its row says
+        r"^\| (.+) \| `(\w+)` \| (.+) \|$",
+        DOCS.read_text(encoding="utf-8").split("## What it finds when something is broken")[1],
+        re.MULTILINE,
+    )
+)
 
 
 def informed() -> Agent:
@@ -99,142 +217,155 @@ def wary() -> Agent:
     return adaptive(LeastSquares(BANDIT, NoForgetting(), Ucb(1.0), (0.1, 1e-6), clip="none"))
 
 
-def by_theory() -> Agent:
-    """The radius is theory's."""
-    return ALGORITHMS["opt_wlsvi"].tuned(SPEC, num_episodes=NUM_EPISODES, variation=1.0)
-
-
-def boundless() -> Agent:
-    """Only the clip keeps values in their range."""
-    return build(SPEC, "opt_wlsvi", rate=0.9, radius=1e5)
-
-
-MDP, EPSILON, DRAWN = "opt_wlsvi", "epsilon_greedy_lsvi", "d_lin_ts"
-MIXED, MIXED_MDP = "adaptive_lin_ucb", "adaptive_opt_wlsvi"
+bandit = partial(build, BANDIT, "d_lin_ucb", rate=0.9, noise_scale=0.3)
+bold = partial(build, SPEC, "opt_wlsvi", rate=0.9, radius=10.0)  # values are at the top
+boundless = partial(bold, radius=1e5)  # only the clip keeps values in their range
+by_theory = partial(ALGORITHMS["opt_wlsvi"].tuned, SPEC, num_episodes=NUM_EPISODES, variation=1.0)
+AGENTS: dict[str, Callable[[], Agent]] = {  # besides the examples
+    "bold": bold,
+    "boundless": boundless,
+    "by theory": by_theory,
+    "informed": informed,
+    "told few rounds": partial(bandit, num_episodes=5),
+    "told the published δ": partial(bandit, confidence="published"),
+    "wary": wary,
+}
+BOTH = "init", "update"  # of a forgetting
 NOT_CUT = instead(LeastSquares, "clip_values", lambda self, values, top: values)
-HALF_CUT = given(LeastSquares, "clip_values", lambda self, values, top: (self, values, top / 2))
-ALL_DELTA = given(radii, "log_failure", lambda delta, shares, *args: (delta, 1.0, *args))
-TWICE_EPSILON = given(EpsilonGreedy, "policy", lambda self, q: (EpsilonGreedy(2 * self.epsilon), q))
-SIGNED = given(RandomisedUcb, "perturb", lambda self, *args: (replace(self, sign="signed"), *args))
-OTHER_PRIOR = given(FixedShare, "prior", lambda self, like: (replace(self, favour=0.0), like))
-LIGHTEST = given(MixtureOfMemories, "choose_memory", lambda self, weights, key: (self, -weights, key))
-CROSS_STAYS = breaking.decay(lambda before, after, rate: dict(cross=after.cross + (1 - rate) * before.cross))
-ONE_MORE = breaking.forgetting(SlidingWindow, lambda own: SlidingWindow(own.length + 1))
-ONE_LESS = breaking.forgetting(SlidingWindow, lambda own: SlidingWindow(own.length - 1))
-OTHER_RATE = breaking.forgetting(ExponentialWeights, lambda own: ExponentialWeights(0.8))
-RATE_SQUARED = breaking.forgetting(ExponentialWeights, lambda own: ExponentialWeights(own.rate**2))
-DIM_OF_ONE = given(
-    subject, "bias_bound", lambda weights, moves, dim, *args: (weights, moves, min(dim, 1), *args)
-)
-HALF_PRICE = result(memories_of_mixtures, "best_sequences", lambda best: (best[0], best[1] / 2))
-COUNT_OF_ONE = given(inequalities, "information_of_count", lambda samples, dim, ridge: (samples, 1, ridge))
-ALWAYS_FRESH = instead(MixtureOfMemories, "alarm", lambda self, *args: np.bool(True))
-SURE = breaking.forecast(variance=lambda made: 0.0 * made.variance)
-OLD_DRIFT = given(LocalVariationRadius, "at", breaking.late)
-REBUILT = learnt(gram_sq=lambda own: own.gram)
-STALE = around(LeastSquares, "plan", breaking.stale)
-REWARDS_ALONE = given(LeastSquares, "plan", breaking.forgetful_of_successors)
-TOO_LATE = around(LeastSquares, "forecast", breaking.too_late)
-LESS_VALUE = mixed(values=lambda plan: 0.9 * plan.values)
-UNIFORM = mixed(policy=lambda plan: uniform_policy(plan.q))
-ANYTHING = instead(Wrapper, "act", breaking.anything)
-NEWEST_TOO = breaking.decay(breaking.newest_too)
-NO_SQUARES = learnt(weight_sq=lambda own: own.weight)
-HALF_NOISE = breaking.forecast(error=lambda made: 2 * made.error)
+BREAKS: dict[str, dict[str, Break]] = {  # by the agent that is broken; "" for cases done by hand
+    "by theory": {
+        "OPT-WLSVI's β halved": scaled(tuning, "lsvi_ucb_radius", 0.5),
+        "OPT-WLSVI's β doubled": scaled(tuning, "lsvi_ucb_radius", 2.0),
+        "OPT-WLSVI's β without d": scaled(tuning, "lsvi_ucb_radius", 1 / SPEC.dim),
+    },
+    "opt_wlsvi": {
+        "Λ⁻¹ off by a tenth": scaled(least_squares, "spd_inverse", 0.9),
+        "Λ̃ rebuilt from Λ, as in public code of D-LinUCB": learnt(gram_sq=lambda own: own.gram),
+        "Λ̃ decays by η, not η²": decay(
+            lambda old, new, rate: dict(gram_sq=new.gram_sq + rate * (1 - rate) * old.gram_sq)
+        ),
+        "the ridge decays with the samples": decay(
+            lambda old, new, rate: dict(gram=new.gram - kept(old, rate) + rate * old.gram)
+        ),
+        "another rate": as_if(ExponentialWeights, *BOTH, rate=lambda own: 0.8),
+        "the rate squared": as_if(ExponentialWeights, *BOTH, rate=lambda own: own.rate**2),
+        "cross does not decay": decay(lambda old, new, rate: dict(cross=new.cross + (1 - rate) * old.cross)),
+        "successors of another step": seen("successors"),
+        "rewards of another step": seen("rewards"),
+        "states of another step": seen("states"),
+        "a plan that is one episode old": around(LeastSquares, "plan", stale),
+        "w off by a tenth": planned(weights=lambda plan: 1.1 * plan.weights),
+        "targets without V(s')": given(LeastSquares, "plan", forgetful_of_successors),
+        "the index without its bonus": planned(q=lambda plan: plan.q - plan.bonus),
+        "Λ⁻¹ in the place of Λ⁻¹Λ̃Λ⁻¹": instead(Ucb, "perturb", with_inverse),
+        "a bonus without its root": around(
+            Ucb, "perturb", lambda right: lambda self, *args: right(self, *args) ** 2 / self.radius
+        ),
+        "no bonus": scaled(Ucb, "perturb", 0.0),
+        "V as the mean over actions": planned(values=lambda plan: plan.q.mean(-1)),
+        "a uniform policy": planned(policy=lambda plan: uniform_policy(plan.q)),
+        "the worst action": planned(policy=lambda plan: greedy_policy(-plan.q)),
+        "actions that are not the plan's": instead(Agent, "act", anything),
+        "the second best action": instead(Agent, "act", second_best),
+        "V^π off by a hundredth": scaled(planning, "policy_values", 1.01),
+    },
+    "bold": {
+        "V cut at H/2": given(LeastSquares, "clip_values", lambda self, values, top: (self, values, top / 2)),
+        "V not cut": NOT_CUT,
+    },
+    "boundless": {"V not cut, and β = 10⁵": NOT_CUT},
+    "d_lin_ucb": {
+        "β halved": scaled(ConfidenceRadius, "at", 0.5),
+        "β doubled": scaled(ConfidenceRadius, "at", 2.0),
+        "β without √λS": around(
+            ConfidenceRadius,
+            "at",
+            lambda right: lambda self, own: right(self, own) - np.sqrt(own.ridge) * self.norm_bound,
+        ),
+        "Σω in the place of Σω²": learnt(weight_sq=lambda own: own.weight),
+        "the newest sample decays at once": decay(
+            lambda old, new, rate: dict(gram=new.gram - (1 - rate) * (new.gram - kept(old, rate)))
+        ),
+        "a plan that is one round old": around(LeastSquares, "plan", stale),
+    },
+    "sw_lin_ucb": {
+        "β without d log(…)": scaled(radii, "counted_information", 0.0),
+        "a window with one sample too few": as_if(SlidingWindow, *BOTH, length=lambda own: own.length - 1),
+    },
+    "sw_lsvi_ucb": {
+        "a window with one sample too many": as_if(SlidingWindow, *BOTH, length=lambda own: own.length + 1)
+    },
+    "lin_ucb": {
+        "β with half of log det": scaled(radii, "log_determinant", 0.5),
+        "the index times three": planned(q=lambda plan: 3 * plan.q),
+        "the first of tied actions": planned(policy=first_of_ties),
+    },
+    "weight_ucb": {
+        "β with δ in the place of δ/K": given(radii, "log_failure", lambda *args: (args[0], 1.0, *args[2:]))
+    },
+    "informed": {"β with the drift of another epoch": given(LocalVariationRadius, "at", late)},
+    "lsvi_ucb_restart": {"a restart one episode late": restart(-1)},
+    "restart_lin_ucb": {"a restart one episode early": restart(1)},
+    "epsilon_greedy_lsvi": {
+        "ε twice as large": as_if(EpsilonGreedy, "policy", epsilon=lambda own: 2 * own.epsilon)
+    },
+    "d_lin_ts": {"a draw twice as wide": scaled(exploration, "draw_perturbation", 2.0)},
+    "d_rand_lin_ucb": {
+        "a draw that may be negative": as_if(RandomisedUcb, "perturb", sign=lambda own: "signed")
+    },
+    "opt_rlsvi": {"a draw that is never doubted": scaled(TruncatedThompson, "doubt", 0.0)},
+    "adaptive_lin_ucb": {
+        "weights that do not learn": weighed(np.zeros_like),
+        "weights of half of the scores": weighed(lambda by: by / 2),
+        "a share twice as large": scaled(FixedShare, "share_at", 2.0),
+        "no share": scaled(FixedShare, "share_at", 0.0),
+        "weights that go to another prior": as_if(FixedShare, "prior", favour=lambda own: 0.0),
+        "scores with half of the noise": forecast(error=lambda made: 2 * made.error),
+        "scores after the episode was learnt from": around(LeastSquares, "forecast", too_late),
+        "noise of twice the squares": given(LearntNoise, "update", lambda *args: (*args[:-1], 2 * args[-1])),
+        "exploration in another unit": scaled(LearntNoise, "deviation", 2.0),
+        "a fresh start in every episode": instead(MixtureOfMemories, "alarm", lambda *args: np.bool(True)),
+        "the lightest memory decides": given(
+            MixtureOfMemories, "choose_memory", lambda self, weights, key: (self, -weights, key)
+        ),
+        "a uniform policy of the mixture": mixed(policy=lambda plan: uniform_policy(plan.q)),
+        "actions that are not the mixture's": instead(Wrapper, "act", anything),
+    },
+    "adaptive_opt_wlsvi": {
+        "weights of the worst forecasts": weighed(np.negative),
+        "scores of a forecast that is sure of itself": forecast(variance=lambda made: 0.0 * made.variance),
+        "noise of half of the squares": given(
+            LearntNoise, "update", lambda *args: (*args[:-1], args[-1] / 2)
+        ),
+        "an index that is not mixed": mixed(q=lambda plan: 0.9 * plan.q),
+        "V of the mixture off by a tenth": mixed(values=lambda plan: 0.9 * plan.values),
+    },
+    "wary": {"weights that trust the worst forecasts": weighed(lambda by: -10 * by)},
+    "told the published δ": {"the published δ, spent in every round": nothing},
+    "told few rounds": {"δ spread over fewer rounds than are played": nothing},
+    "": {
+        "half of the price of a sequence": result(
+            memories_of_mixtures, "best_sequences", lambda best: (best[0], best[1] / 2)
+        ),
+        "half of the bias bound": scaled(subject, "bias_bound", 0.5),
+        "twice the bias bound": scaled(subject, "bias_bound", 2.0),
+        "half of the sum of widths": scaled(inequalities, "_width_bound", 0.5),
+        "a theorem without the drift": scaled(subject.Subject, "biases", 0.0),
+        "a bias bound without d": given(
+            subject, "bias_bound", lambda weights, moves, dim, *args: (weights, moves, min(dim, 1), *args)
+        ),
+        "information without d": given(
+            inequalities, "information_of_count", lambda samples, dim, ridge: (samples, 1, ridge)
+        ),
+    },
+}
 
 
-def tuned_radius(factor: float) -> Break:
-    return scaled(tuning, "lsvi_ucb_radius", factor)
-
-
-AGENTS = (
-    Sabotage("OPT-WLSVI's β halved", "theory_radius", by_theory, tuned_radius(0.5), "0.50 × theory's"),
-    Sabotage("OPT-WLSVI's β doubled", "theory_radius", by_theory, tuned_radius(2.0), "2 × theory's"),
-    Sabotage(
-        "OPT-WLSVI's β without d", "theory_radius", by_theory, tuned_radius(1 / SPEC.dim), "0.083 × theory's"
-    ),
-    Sabotage("Λ⁻¹ off by a tenth", "estimator", MDP, scaled(least_squares, "spd_inverse", 0.9)),
-    Sabotage("β halved", "radius", "d_lin_ucb", scaled(ConfidenceRadius, "at", 0.5)),
-    Sabotage("β doubled", "radius", "d_lin_ucb", scaled(ConfidenceRadius, "at", 2.0)),
-    Sabotage("β without √λS", "radius", "d_lin_ucb", around(ConfidenceRadius, "at", breaking.without_ridge)),
-    Sabotage("β without d log(…)", "radius", "sw_lin_ucb", scaled(radii, "counted_information", 0.0)),
-    Sabotage("β with half of log det", "radius", "lin_ucb", scaled(radii, "log_determinant", 0.5)),
-    Sabotage("β with δ in the place of δ/K", "radius", "weight_ucb", ALL_DELTA),
-    Sabotage("β with the drift of another epoch", "radius", informed, OLD_DRIFT),
-    Sabotage("Σω in the place of Σω²", "count_recursion", "d_lin_ucb", NO_SQUARES),
-    Sabotage("Λ̃ rebuilt from Λ, as in public code of D-LinUCB", "gram_sq_recursion", MDP, REBUILT),
-    Sabotage("Λ̃ decays by η, not η²", "gram_sq_recursion", MDP, breaking.decay(breaking.too_slow)),
-    Sabotage("the ridge decays with the samples", "gram_recursion", MDP, breaking.decay(breaking.bare_ridge)),
-    Sabotage("the newest sample decays at once", "gram_recursion", "d_lin_ucb", NEWEST_TOO),
-    Sabotage("another rate", "gram_recursion", MDP, OTHER_RATE),
-    Sabotage("the rate squared", "gram_recursion", MDP, RATE_SQUARED),
-    Sabotage("cross does not decay", "cross_recursion", MDP, CROSS_STAYS),
-    Sabotage("a window with one sample too many", "gram_recursion", "sw_lsvi_ucb", ONE_MORE),
-    Sabotage("a window with one sample too few", "gram_recursion", "sw_lin_ucb", ONE_LESS),
-    Sabotage("a restart one episode late", "gram_recursion", "lsvi_ucb_restart", breaking.restart(-1)),
-    Sabotage("a restart one episode early", "gram_recursion", "restart_lin_ucb", breaking.restart(1)),
-    Sabotage("successors of another step", "cross_recursion", MDP, seen(successors=breaking.rolled)),
-    Sabotage("rewards of another step", "cross_recursion", MDP, seen(rewards=breaking.rolled)),
-    Sabotage("states of another step", "gram_recursion", MDP, seen(states=breaking.rolled)),
-    Sabotage("a plan that is one episode old", "fresh_plan", MDP, STALE),
-    Sabotage("a plan that is one round old", "fresh_plan", "d_lin_ucb", STALE),
-    Sabotage("w off by a tenth", "estimator", MDP, planned(weights=lambda plan: 1.1 * plan.weights)),
-    Sabotage("targets without V(s')", "estimator", MDP, REWARDS_ALONE),
-    Sabotage("the index without its bonus", "index", MDP, planned(q=lambda plan: plan.q - plan.bonus)),
-    Sabotage("the index times three", "index", "lin_ucb", planned(q=lambda plan: 3 * plan.q)),
-    Sabotage("Λ⁻¹ in the place of Λ⁻¹Λ̃Λ⁻¹", "bonus", MDP, instead(Ucb, "perturb", breaking.with_inverse)),
-    Sabotage("a bonus without its root", "bonus", MDP, around(Ucb, "perturb", breaking.without_root)),
-    Sabotage("no bonus", "bonus", MDP, scaled(Ucb, "perturb", 0.0)),
-    Sabotage("V cut at H/2", "value", bold, HALF_CUT),
-    Sabotage("V not cut", "value", bold, NOT_CUT),
-    Sabotage("V not cut, and β = 10⁵", "transition_concentration", boundless, NOT_CUT),
-    Sabotage("V not cut, and β = 10⁵", "surprises", boundless, NOT_CUT),
-    Sabotage("V as the mean over actions", "value", MDP, planned(values=lambda plan: plan.q.mean(-1))),
-    Sabotage("a uniform policy", "policy", MDP, planned(policy=lambda plan: uniform_policy(plan.q))),
-    Sabotage("the worst action", "policy", MDP, planned(policy=lambda plan: greedy_policy(-plan.q))),
-    Sabotage("the first of tied actions", "policy", "lin_ucb", planned(policy=breaking.first_of_ties)),
-    Sabotage("ε twice as large", "policy", EPSILON, TWICE_EPSILON),
-    Sabotage("actions that are not the plan's", "action", MDP, instead(Agent, "act", breaking.anything)),
-    Sabotage("the second best action", "action", MDP, instead(Agent, "act", breaking.second_best)),
-    Sabotage("a draw twice as wide", "bonus", DRAWN, scaled(exploration, "draw_perturbation", 2.0)),
-    Sabotage("a draw that may be negative", "bonus", "d_rand_lin_ucb", SIGNED),
-    Sabotage("a draw that is never doubted", "index", "opt_rlsvi", scaled(TruncatedThompson, "doubt", 0.0)),
-    Sabotage("weights that do not learn", "mixture_weights", MIXED, weighed(np.zeros_like)),
-    Sabotage("weights of the worst forecasts", "mixture_weights", MIXED_MDP, weighed(np.negative)),
-    Sabotage("weights of half of the scores", "mixture_weights", MIXED, weighed(lambda by: by / 2)),
-    Sabotage("a share twice as large", "mixture_weights", MIXED, scaled(FixedShare, "share_at", 2.0)),
-    Sabotage("no share", "mixture_weights", MIXED, scaled(FixedShare, "share_at", 0.0)),
-    Sabotage("weights that go to another prior", "mixture_weights", MIXED, OTHER_PRIOR),
-    Sabotage("weights that trust the worst forecasts", "fixed_share", wary, weighed(lambda by: -10 * by)),
-    Sabotage("scores with half of the noise", "scores", MIXED, HALF_NOISE),
-    Sabotage("scores of a forecast that is sure of itself", "scores", MIXED_MDP, SURE),
-    Sabotage("scores after the episode was learnt from", "scores", MIXED, TOO_LATE),
-    Sabotage("noise of twice the squares", "learnt_noise", MIXED, breaking.heard(2.0)),
-    Sabotage("noise of half of the squares", "mixture_noise", MIXED_MDP, breaking.heard(0.5)),
-    Sabotage("exploration in another unit", "radius", MIXED, scaled(LearntNoise, "deviation", 2.0)),
-    Sabotage("a fresh start in every episode", "count_recursion", MIXED, ALWAYS_FRESH),
-    Sabotage("the lightest memory decides", "mixture_index", MIXED, LIGHTEST),
-    Sabotage("an index that is not mixed", "mixture_index", MIXED_MDP, mixed(q=lambda plan: 0.9 * plan.q)),
-    Sabotage("V of the mixture off by a tenth", "mixture_value", MIXED_MDP, LESS_VALUE),
-    Sabotage("a uniform policy of the mixture", "mixture_policy", MIXED, UNIFORM),
-    Sabotage("actions that are not the mixture's", "mixture_action", MIXED, ANYTHING),
-)
-TOLD = (
-    Sabotage(
-        "the published δ, spent in every round", "failures", bandit(confidence="published"), breaking.nothing
-    ),
-    Sabotage(
-        "δ spread over fewer rounds than are played", "failures", bandit(num_episodes=5), breaking.nothing
-    ),
-)
-FORMULAS = (
-    Sabotage("half of the price of a sequence", "fixed_share", "", HALF_PRICE),
-    Sabotage("half of the bias bound", "reward_bias", "", scaled(subject, "bias_bound", 0.5)),
-    Sabotage("twice the bias bound", "transition_bias", "", scaled(subject, "bias_bound", 2.0)),
-    Sabotage("half of the sum of widths", "sum_of_widths", "", scaled(inequalities, "_width_bound", 0.5)),
-    Sabotage("a theorem without the drift", "theorem", "", scaled(subject.Subject, "biases", 0.0)),
-    Sabotage("V^π off by a hundredth", "linear_q", MDP, scaled(planning, "policy_values", 1.01)),
-    Sabotage("a bias bound without d", "reward_bias", "", DIM_OF_ONE),
-    Sabotage("information without d", "determinant", "", COUNT_OF_ONE),
-)
-SABOTAGES = AGENTS + TOLD + FORMULAS
+def findings_about(name: str) -> tuple[AuditFinding, ...]:
+    """The findings about an agent, or about the cases done by hand."""
+    if not name:
+        return audit_by_hand().findings
+    chosen = AGENTS[name]() if name in AGENTS else agent(name)
+    bandit = chosen.spec.horizon == 1
+    environment = make_bandit(STATIONARY, noise_scale=0.3) if bandit else make(drift=STATIONARY)
+    return audit_agent(chosen, environment, num_episodes=NUM_EPISODES, stride=STRIDE)[0]

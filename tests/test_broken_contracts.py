@@ -17,8 +17,7 @@ from driftwise.checks import ContractError, check_agent, check_environment
 from driftwise.environments import LinearMdp, linear_bandit
 from driftwise.environments.models.linear_mdp import LinearMdpArrays
 from driftwise.parts import LeastSquares, NoForgetting
-from tests.breaking import broken_part
-from tests.examples import DRIFTS, NUM_RUNS, SPEC, agent, make, make_bandit
+from tests.examples import DRIFTS, NUM_RUNS, SPEC, agent, broken_part, make, make_bandit
 from tests.test_checks import BARE
 
 FEW: dict[str, Any] = dict(num_episodes=10, num_runs=NUM_RUNS)

@@ -32,8 +32,7 @@ from driftwise.parts import (
     Ucb,
     Uniform,
 )
-from tests.breaking import broken_part
-from tests.examples import DRIFTS, SENSITIVE, SPEC, make
+from tests.examples import DRIFTS, SENSITIVE, SPEC, broken_part, make
 from tests.parts.test_forgetting import DIRECTIONAL, EXAMPLES
 
 EXPLORATIONS: list[Exploration] = [

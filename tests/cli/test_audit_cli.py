@@ -7,8 +7,8 @@ import pytest
 from driftwise.__main__ import main
 from driftwise.analysis.audit import LEMMAS
 from driftwise.parts.policies import uniform_policy
-from tests.breaking import planned
 from tests.browser import find_chromium, probe
+from tests.sabotage import planned
 
 SHORT = ["--episodes", "20", "--stride", "5"]
 OWN_RADIUS = ["audit", "quickstart", *SHORT, "--agent", "LSVI-UCB"]  # far below theory's
