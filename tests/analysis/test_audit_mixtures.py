@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.algorithms import adaptive, adaptive_lin_ts, adaptive_lin_ucb, adaptive_opt_wlsvi, ucbvi
+from driftwise.algorithms import adaptive_lin_ts, adaptive_lin_ucb, adaptive_opt_wlsvi
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.analysis.audit import LEMMAS, audit_agent
 from driftwise.analysis.audit.lemmas.memories_of_mixtures import best_sequences
@@ -87,10 +87,7 @@ def test_the_radius_of_theory_is_not_in_units_of_the_learnt_noise() -> None:
     assert violated(found) == set()
 
 
-def test_what_cannot_be_audited_of_mixtures_is_skipped_with_a_reason() -> None:
-    counting = adaptive(ucbvi(SPEC, scale=0.1), **MEMORIES)
-    _, (skipped,) = audit_agent(counting, make(), num_episodes=5)
-    assert skipped.why == "it is a CountingValueIteration, no least-squares agent"
+def test_theory_knows_no_radius_of_a_mixture() -> None:
     mixture = adaptive_lin_ucb(BANDIT, **MEMORIES)
     _, (skipped,) = audit_agent(mixture, make_bandit(), num_episodes=5, beta_scale=1.0)
     assert skipped.why == "theory knows no radius of a mixture"
