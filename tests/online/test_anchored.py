@@ -260,8 +260,9 @@ def test_with_many_dimensions_looking_changes_nothing(name, numbers):
     assert np.array_equal(seen.scores(np.eye(MIN_ANCHORED_DIM)), alone.scores(np.eye(MIN_ANCHORED_DIM)))
 
 
-def test_a_waiting_decision_of_a_mixture_keeps_one_arm_and_which_features_were_constant(tmp_path):
-    bandit, rng = Bandit(dim=3), np.random.default_rng(4)
+@pytest.mark.parametrize("options", [{}, dict(shortest="10min", longest="2h")], ids=["rounds", "clock"])
+def test_a_waiting_decision_of_a_mixture_keeps_one_arm_and_which_features_were_constant(options):
+    bandit, rng = Bandit(dim=3, **options), np.random.default_rng(4)
     for offered in (50, 1, 2):
         arms = np.column_stack([rng.normal(size=(offered, 2)), np.ones(offered)])
         bandit.decide(arms, id=offered)

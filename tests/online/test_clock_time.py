@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import driftwise as dw
 from driftwise.algorithms import build
 from driftwise.online import Bandit, DecisionLog, load
-from driftwise.online.decisions import Entry
 from driftwise.online.replay import Options, TableLog, read_samples, replay
 from driftwise.parts import ClockWeights, Softmax, Thompson
 from tests.examples import BANDIT, NUM_EPISODES, make_bandit
@@ -262,20 +261,6 @@ def test_an_adaptive_agent_with_a_reward_a_second_decides_as_in_the_simulator():
         decision = bandit.decide(here.features[here.present], time=START + t)
         assert decision.index == pytest.approx(one.plan.q[0, 0, decision.arm], abs=1e-9)
         bandit.learn(decision.id, here.rewards[here.present][decision.arm])
-
-
-def test_a_decision_of_an_adaptive_agent_that_waits_keeps_its_own_arm_alone():
-    bandit, arms = adaptive(), np.array([[1.0, 0.2, 0.1], [1.0, 0.5, 0.3], [1.0, -0.4, 0.2]])
-    decision = bandit.decide(arms, time=START)
-    entry = bandit._pending.get(decision.id)
-    assert isinstance(entry, Entry)
-    assert entry.choice.planned is None
-    assert entry.choice.features.tolist() == [*arms[decision.arm], 1, 0, 0]  # and what was 1 for all arms
-    again = Bandit.from_bytes(bandit.to_bytes())
-    for each in (bandit, again):
-        each.learn(decision.id, 7.0)
-        np.testing.assert_array_equal(each.state.origin, [7.0, 0, 0])
-    assert bits(bandit.state) == bits(again.state)
 
 
 def test_an_adaptive_agent_finds_that_the_world_turns_over_every_night():

@@ -19,7 +19,6 @@ from driftwise.online.deciders import mixture_decider
 from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums
 from driftwise.online.deciders.mixture_decider import KERNEL, CompiledMixture
 from driftwise.online.limits import run_silently
-from tests.online.streams import bits
 
 pytestmark = pytest.mark.skipif(KERNEL is None, reason="nothing was compiled when driftwise was installed")
 
@@ -128,20 +127,6 @@ def test_a_squared_norm_that_rounding_has_made_negative_counts_by_its_size():
         mixture = make(np.ones(1), np.ones(1), np.ones(1), numbers)
         _, bonus = mixture.bounds(0, np.array([[1.0, -1.0]]), 1.0)
         np.testing.assert_allclose(bonus, 2e-9**0.5, rtol=1e-6)
-
-
-@pytest.mark.parametrize("squared", [True, False])
-def test_a_mixture_goes_on_from_its_numbers_bit_by_bit(squared):
-    rng, (rates, ridges, prior) = np.random.default_rng(1), np.random.default_rng(2).uniform(0.6, 1, (3, 6))
-    one = CompiledMixture(rates, ridges, prior, both(5, 6, squared)[1].numbers)
-    for _ in range(20):
-        one.learn(rng.normal(size=5), 1.0, 1.0, 4.0, 0.5, 0.1)
-    other = CompiledMixture(rates, ridges, prior, one.numbers)
-    assert bits(other.numbers) == bits(one.numbers)
-    assert bits(other.weights) == bits(one.weights)
-    for each in (one, other):
-        each.learn(np.ones(5), 2.0, 1.0, 4.0, 0.5, 0.1)
-    assert bits(other.numbers) == bits(one.numbers)
 
 
 NUM, DIM = 2, 3

@@ -16,9 +16,15 @@ from tests.online.streams import COPIES, bits, lead, make, numbered
 
 
 @pytest.mark.parametrize("how", COPIES)
-@pytest.mark.parametrize("name", ["d_lin_ucb", "adaptive_lin_ucb", "sw_lin_ucb", "d_lin_ts"])
-def test_a_copy_goes_on_as_its_original_and_apart_from_it(name, how, tmp_path):
-    original = make(name, metadata={"made": "here"})
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, {}) for name in ("d_lin_ucb", "adaptive_lin_ucb", "sw_lin_ucb", "d_lin_ts")),
+        ("lin_ts", dict(epsilon=0.1, num_draws=4)),
+    ],
+)
+def test_a_copy_goes_on_as_its_original_and_apart_from_it(name, options, how, tmp_path):
+    original = make(name, metadata={"made": "here"}, **options)
     lead(original, 20, seed=1)
     copied = COPIES[how](original, tmp_path)
     assert (copied.summary(), copied.pending()) == (original.summary(), original.pending())

@@ -283,14 +283,6 @@ def test_few_words_are_the_first_of_many(size: int) -> None:
     assert all(np.array_equal(random.fold(key, i), many[i]) for i in range(100))
 
 
-def test_a_lazy_key_draws_what_the_key_draws() -> None:
-    key = random.fold(random.key(2), 0)
-    lazy, eager = random.LazyKey(key, 9), random.fold(key, 9)
-    assert np.array_equal(random.fold(lazy, 4), random.fold(eager, 4))
-    assert np.array_equal(random.draw_uniform(lazy, 3, np.float64), random.draw_uniform(eager, 3, np.float64))
-    assert np.array_equal(random.draw_normal(lazy, 12, np.float64), random.draw_normal(eager, 12, np.float64))
-
-
 def plans_for_any_arms(agent: Agent) -> bool:
     """Return whether an agent plans for three arms that it was not made for."""
     table = FeatureTable(np.zeros((3, agent.spec.dim)))
@@ -309,9 +301,3 @@ def test_agents_declare_whether_they_know_arms_by_their_features(name: str) -> N
 def test_an_agent_that_does_not_know_arms_by_features_is_refused() -> None:
     with pytest.raises(ValueError, match="algorithm must know arms by their features, got 'ucbvi', which"):
         make("ucbvi")
-
-
-def test_a_choice_keeps_no_array_of_the_callers() -> None:
-    arms = np.eye(3)
-    choice = choose(make()._decider, arms, 0)
-    assert not np.shares_memory(choice.features, arms)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from typing import Any
 
 import gymnasium
@@ -166,12 +164,3 @@ def test_mistakes_are_one_sentence(make, message):
 
 def test_a_function_of_ones_own_is_taken_as_it_is():
     assert Custom(lambda state: state, 2, 3)("anything") == "anything"
-
-
-def test_importing_them_loads_neither_gymnasium_nor_jax_nor_scikit_learn():
-    program = (
-        "import sys, driftwise.online.features, driftwise.online.episodes.episodic_agent; "
-        "sys.exit(str({'jax', 'gymnasium', 'sklearn', 'rich'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.stderr == "set()\n"

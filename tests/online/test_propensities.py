@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from driftwise.online import Bandit, load
+from driftwise.online import Bandit
 from driftwise.online.deciders import LeastSquaresDecider, PlannedDecider, RoundDraws
 from driftwise.parts.policies import winning_probabilities
 from tests.online.streams import BANDITS, make, rounds
@@ -105,19 +103,6 @@ def test_weighted_by_propensities_a_log_tells_the_mean_of_another_policy():
         terms.append(reward / decision.probability if decision.arm == 1 else 0.0)
     error = np.std(terms) / np.sqrt(len(terms))
     assert abs(np.mean(terms) - ARMS[1] @ theta) < 5 * error
-
-
-def test_a_restored_bandit_keeps_its_floor_and_its_draws(tmp_path: Path):
-    bandit = taught("lin_ts", scale=0.4, epsilon=0.1, num_draws=4)
-    bandit.save(tmp_path / "agent")
-    restored = load(tmp_path / "agent")
-    assert isinstance(restored, Bandit)
-    for arms, reward in rounds(5, seed=9):
-        one, other = bandit.decide(arms), restored.decide(arms)
-        assert (one.arm, one.index, one.probability) == (other.arm, other.index, other.probability)
-        np.testing.assert_array_equal(one.probabilities, other.probabilities)
-        bandit.learn(one.id, reward)
-        restored.learn(other.id, reward)
 
 
 @pytest.mark.parametrize("name", ["lin_ts", "d_lin_ts"])

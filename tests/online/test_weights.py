@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal, norm
 
 from driftwise.algorithms import d_glb_omd, glb_weight_ucb
 from driftwise.algorithms.bandits.bandit_agent import bandit_agent
@@ -149,21 +147,6 @@ def test_with_caution_each_of_the_rewards_has_the_share_of_what_was_known_before
         np.testing.assert_allclose([decider.state.weight, decider.state.weight_sq], expected[3:], rtol=1e-7)
 
 
-@pytest.mark.parametrize("forgetting", [NoForgetting(), ClockWeights(5.0)], ids=str)
-def test_rewards_one_by_one_at_the_same_time_leave_the_same_state(forgetting):
-    """But for the number of samples; without forgetting all times are the same."""
-    agent = agent_of(forgetting, Ucb(RADIUS, "sandwich"))
-    once, apart = make_decider(agent, 3), make_decider(agent, 3)
-    lead(once, groups())
-    for second, (features, rewards) in enumerate(groups()):
-        for reward in rewards:
-            learn(apart, features, reward, float(second), 1.0)
-    states = [decider.state._replace(tick=np.array(0)) for decider in (once, apart)]
-    map_tree(lambda *each: np.testing.assert_allclose(*each, rtol=1e-11, atol=1e-11), *states)
-    scores = [decider.offer(np.eye(DIM), 0, 40.0).scores for decider in (once, apart)]
-    np.testing.assert_allclose(*scores, rtol=1e-11)
-
-
 def mixture_of(forgetting: Forgetting, origin: Any = "zero", dim: int = DIM) -> Any:
     base = agent_of(forgetting, Ucb(dataclasses.replace(RADIUS, norm_bound=0.0), "sandwich"), dim=dim)
     return mixture(dataclasses.replace(base, noise=LearntNoise()), origin)
@@ -217,19 +200,6 @@ def test_a_mixture_by_the_clock_sees_the_mean_of_n_as_one_reward_that_is_a_root_
     counted = own.base._replace(weight=other.base.weight, weight_sq=other.base.weight_sq)
     close = dict(rtol=1e-9, atol=1e-11)
     map_tree(lambda *each: np.testing.assert_allclose(*each, **close), own._replace(base=counted), other)
-
-
-@pytest.mark.parametrize("mean", [-1.0, 0.4])
-@pytest.mark.parametrize("doubt", [0.1, 3.0])
-def test_memories_gain_as_much_by_the_mean_as_by_all_rewards(mean, doubt):
-    """Under a known noise: what is lost with single rewards is the same for all memories."""
-    rewards, noise = np.array([0.3, -0.2, 1.1, 0.4]), 0.7
-    n = len(rewards)
-    covariance = noise**2 * (np.eye(n) + doubt)
-    all_of_them = multivariate_normal.logpdf(rewards, np.full(n, mean), covariance)
-    of_mean = norm.logpdf(rewards.mean(), mean, noise * math.sqrt(1 / n + doubt))
-    lost = norm.logpdf(rewards, rewards.mean(), noise).sum() - norm.logpdf(0, 0, noise / n**0.5)
-    assert all_of_them - of_mean == pytest.approx(lost, rel=1e-12)
 
 
 @pytest.mark.parametrize("origin", ["zero", "first"])
