@@ -34,7 +34,6 @@ from driftwise.experiments import EXPERIMENTS, run_experiment
 from driftwise.parts import Caution, CautiousUcb, ConfidenceRadius, LeastSquares, Ucb
 from tests.examples import refused
 from tests.reference import bandits
-from tests.reference import square_cb as textbook_square_cb
 
 NUM_ROUNDS = 60
 SPEC = Spec.bandit(dim=4, num_arms=7)
@@ -272,8 +271,8 @@ def test_square_cb_draws_by_the_probabilities_of_the_paper(rate):
         strict=True,
     )
     for one, here in pairs:
-        predicted = textbook_square_cb.predictions(past, here.features[here.present], rate, 0.5)
-        expected = textbook_square_cb.probabilities(predicted, 15.0)
+        predicted = bandits.predictions(past, here.features[here.present], rate, 0.5)
+        expected = bandits.inverse_gap_probabilities(predicted, 15.0)
         policy = one.plan.policy[0, 0]
         np.testing.assert_allclose(policy[here.present], expected, rtol=0, atol=1e-9)
         assert (policy[~here.present] == 0).all()

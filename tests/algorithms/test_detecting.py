@@ -30,7 +30,6 @@ from driftwise.simulation.tasks import Task
 from tests.algorithms.test_restart_adv import ARMS, flat, sphere
 from tests.examples import SPEC, make, refused
 from tests.reference import change_tests as textbook
-from tests.reference.detecting import DetectAndRestart as DetectAndRestartLoop
 from tests.reference.glm import GAUSSIAN, LOGISTIC
 
 CIRCLE = np.array([[np.cos(a), np.sin(a)] for a in np.arange(12) * np.pi / 6])
@@ -163,7 +162,7 @@ def test_it_equals_its_definition_round_by_round_through_alarms(keep):
     told: dict[str, Any] = dict(num_episodes=128, noise_scale=0.25, delta=0.1, ridge=0.5, forcing=0.2)
     agent = detect_and_restart(lin_ucb(environment.spec, radius=0.3), keep=keep, **told)
     test = textbook.Ellipsoids(num_levels=8, noises=[0.25], norm_bound=1.0, delta=0.1, ridge=0.5)
-    loop = DetectAndRestartLoop(CIRCLE, test, radius=0.3, forcing=0.2, keep=keep == "window")
+    loop = textbook.DetectAndRestart(CIRCLE, test, radius=0.3, forcing=0.2, keep=keep == "window")
     alarms, kept = [], 0
     for t, one in enumerate(dw.play(agent, environment, 80)):
         np.testing.assert_allclose(one.plan.policy[0, 0], loop.policy(luck_of(0, t)), rtol=0, atol=1e-8)

@@ -28,15 +28,14 @@ from tests.examples import (
     make_bandit,
     plain_values,
 )
-from tests.reference import oppo as oppo_textbook
-from tests.reference import ucrl_vtr as vtr_textbook
+from tests.reference import linear_mixtures as textbook
 
 AGENT: dict[str, Any] = dict(step_size=0.4, radius=0.3, ridge=0.7)
 
 
 def assert_is_oppo(environment: LinearMdp, played: list[PlayedEpisode], **options: Any) -> None:
     tables = examples.reward_tables(environment, len(played)), examples.kernel_tables(environment)
-    evaluated = oppo_textbook.evaluations([one.episode for one in played], *tables, **{**AGENT, **options})
+    evaluated = textbook.oppo([one.episode for one in played], *tables, **{**AGENT, **options})
     examples.assert_plans_close(played, evaluated, atol=1e-9)
 
 
@@ -163,7 +162,7 @@ HORIZON = SPEC.horizon
 
 def assert_is_the_textbook(environment: LinearMdp, played: list[PlayedEpisode], **options: Any) -> None:
     tables = examples.reward_tables(environment, len(played)), examples.kernel_tables(environment)
-    expected = vtr_textbook.plans([one.episode for one in played], *tables, **options)
+    expected = textbook.ucrl_vtr([one.episode for one in played], *tables, **options)
     examples.assert_plans_close(played, (plan for plan, _ in expected))
 
 
@@ -183,7 +182,7 @@ def test_ucrl_vtr_equals_its_definition_with_the_radius_of_theory(clip):
     environment, ridge = make("latent_chains"), HORIZON**2
     agent = ucrl_vtr.tuned(SPEC, num_kernels=2, num_episodes=10, delta=0.1, clip=clip)
     played = list(dw.play(agent, environment, 10, seed=3))
-    radius = vtr_textbook.hoeffding_radius(HORIZON, ridge, math.sqrt(2), math.log(HORIZON / 0.1))
+    radius = textbook.hoeffding_radius(HORIZON, ridge, math.sqrt(2), math.log(HORIZON / 0.1))
     assert_is_the_textbook(environment, played, ridge=ridge, radius=radius, tight=clip == "tight")
     assert (played[0].plan.q > HORIZON).any()  # the clip does something
 
@@ -197,14 +196,14 @@ def test_ucrl_vtr_plus_equals_its_definition_under_every_forgetting(name, drift)
     tuned = ucrl_vtr_plus.tuned(SPEC, num_kernels=num, beta_scale=scale)
     agent = dataclasses.replace(tuned, forgetting=ucrl_vtr(SPEC, radius=0.0, **chosen).forgetting)
     played = list(dw.play(agent, environment, 12, seed=3))
-    radii = vtr_textbook.bernstein_radii(num, HORIZON, ridge, math.sqrt(num), 0.05)
+    radii = textbook.bernstein_radii(num, HORIZON, ridge, math.sqrt(num), 0.05)
     of_values, of_mean, of_squares = (lambda k, each=each: scale * each(k) for each in radii)
     definition: dict[str, Any] = dict(
         ridge=ridge, radius=lambda k, gram: of_values(k), variance_radii=(of_mean, of_squares), weight=weight
     )
     assert_is_the_textbook(environment, played, **definition)
     tables = examples.reward_tables(environment, len(played)), examples.kernel_tables(environment)
-    plain = vtr_textbook.plans([one.episode for one in played], *tables, **definition)
+    plain = textbook.ucrl_vtr([one.episode for one in played], *tables, **definition)
     variances = np.array([variance for _, variance in plain]) * num / HORIZON**2
     assert variances.min() == pytest.approx(1)  # the least
     assert variances.max() > 1.2

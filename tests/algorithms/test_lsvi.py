@@ -52,8 +52,7 @@ from tests.examples import (
     plain_values,
     refused,
 )
-from tests.reference import matrix_rl as rl_of_matrices
-from tests.reference import opt_rlsvi as rlsvi
+from tests.reference import lsvi as textbook
 
 RADIUS = LocalVariationRadius(0.5, 3, (1.0, 0.0, 2.0), (0.0, 5.0, 1.0))
 DRIFTING = RADIUS.reward_variation, RADIUS.transition_variation
@@ -202,7 +201,7 @@ def test_opt_rlsvi_equals_the_textbook_with_the_same_draws(name, seed, lower, up
             [o.episode for o in played[:t]],
         )
         draws = random.draw_normal(for_plan, 3 * 4, np.float64).reshape(3, 4)
-        expected = rlsvi.plan(history, environment.features, draws, **options, weight=weight)
+        expected = textbook.opt_rlsvi(history, environment.features, draws, **options, weight=weight)
         assert_fields_close(played[t].plan, expected)  # two ways to sum, two to invert
 
 
@@ -303,7 +302,7 @@ def test_matrix_rl_equals_the_textbook(name, steps):
     played, rewards = list(dw.play(agent, environment, 26, seed=1)), examples.reward_tables(environment, 26)
     for t in range(0, 26, 5):
         history = [one.episode for one in played[:t]]
-        expected = rl_of_matrices.plan(history, environment.features, psi, rewards[t], **numbers)
+        expected = textbook.matrix_rl(history, environment.features, psi, rewards[t], **numbers)
         examples.assert_fields_close(played[t].plan, expected)  # two ways to sum, two to invert
 
 

@@ -16,8 +16,7 @@ from driftwise.environments import LinearMdp, PlayedEpisode, oil_discovery
 from driftwise.experiments.building import Facts, read_agent_table
 from driftwise.theory import tuning
 from tests.examples import NUM_RUNS, SPEC, STATIONARY, assert_plans_close, make, make_bandit
-from tests.reference import adaptive_q_learning as tree
-from tests.reference import kernel_ucbvi as textbook
+from tests.reference import metric_spaces as textbook
 
 KERNEL: dict[str, Any] = dict(bandwidth=0.3, radius=0.1, lipschitz=1.5, ridge=0.2, bias_scale=0.2)
 
@@ -42,7 +41,7 @@ def played_by(agent: Agent, environment: LinearMdp, num_episodes: int) -> list[P
 
 def assert_is_the_textbook(environment: LinearMdp, played: list[PlayedEpisode], **options: Any) -> None:
     assert environment.positions is not None
-    planned = textbook.plans([one.episode for one in played], environment.positions, **options)
+    planned = textbook.kernel_ucbvi([one.episode for one in played], environment.positions, **options)
     assert_plans_close(played, planned, atol=1e-9)
     most = np.arange(environment.spec.horizon, 0, -1)[:, None]
     assert any((one.plan.values < most - 0.1).any() for one in played)  # more was met than ceilings
@@ -88,7 +87,7 @@ def test_a_narrow_kernel_counts_visits_as_ucbvi_does(bandwidth):
 @pytest.mark.parametrize("period", [0, 9])
 def test_the_partition_is_the_tree_of_its_paper(environment, period):
     played = played_by(adaptive_q_learning(environment.spec, radius=0.3, period=period), environment, 60)
-    values = tree.action_values(
+    values = textbook.adaptive_q_learning(
         [one.episode for one in played], environment.positions, radius=0.3, period=period
     )
     assert_plans_close(played, values, atol=1e-12)
@@ -102,7 +101,7 @@ def test_q_on_a_partition_less_its_bonus_is_the_estimate():
     assert environment.positions is not None
     played = played_by(adaptive_q_learning(environment.spec, radius=0.3, period=20), environment, 60)
     episodes = [one.episode for one in played]
-    without = tree.action_values(episodes, environment.positions, radius=0.0, period=20)
+    without = textbook.adaptive_q_learning(episodes, environment.positions, radius=0.0, period=20)
     for one, plain in zip(played, without, strict=True):
         visited = one.plan.bonus[-1] < environment.spec.horizon
         estimate = (one.plan.q - one.plan.bonus)[-1]

@@ -13,7 +13,7 @@ from driftwise.online import Bandit
 from driftwise.parts.designs import g_optimal_design, moment_inverse
 from driftwise.theory.bandit_tuning import adversarial_period
 from tests.examples import make_bandit
-from tests.reference import restart_adv as textbook
+from tests.reference import adversarial as textbook
 
 
 def sphere(num: int, dim: int, seed: int = 0) -> np.ndarray:

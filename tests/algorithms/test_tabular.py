@@ -42,8 +42,7 @@ from tests.examples import (
     make,
     make_bandit,
 )
-from tests.reference import q_learning as q_textbook
-from tests.reference import ucbvi as ucbvi_textbook
+from tests.reference import tabular as textbook
 
 SCALES = dict(hoeffding=0.03, bernstein=0.02)  # scales at which some Q is below its ceiling
 
@@ -56,7 +55,7 @@ def assert_is_ucbvi(
     known, history = examples.reward_tables(environment, num_episodes), []
     previous, met = None, False
     for t, one in enumerate(dw.play(agent, environment, num_episodes, seed=3)):
-        expected = ucbvi_textbook.plan(
+        expected = textbook.ucbvi(
             history,
             SPEC,
             scale=parameters["scale"],
@@ -255,7 +254,7 @@ def assert_is_its_textbook(
     played = list(dw.play(recipe(environment.spec, **numbers), environment, num_episodes, seed=2))
     if "clip" in numbers:
         numbers["tight"] = numbers.pop("clip") == "tight"
-    plain = q_textbook.restart_q_ucb if "period" in numbers else q_textbook.q_ucb
+    plain = textbook.restart_q_ucb if "period" in numbers else textbook.q_ucb
     assert_plans_close(played, plain([one.episode for one in played], environment.spec, **numbers))
     assert max(np.abs(one.plan.q - played[0].plan.q).max() for one in played) > 0.1
 
@@ -277,7 +276,7 @@ def test_restart_q_ucb_freedman_is_that_of_its_paper_where_variances_decide():
 def test_stages_grow_by_a_share_of_the_horizon():
     """A pair that is visited in every episode has stages of these numbers of visits."""
     grown = [3, 4, 5, 6, 8, 10, 13]
-    ends = sorted(q_textbook.ends_of_stages(3, sum(grown)))
+    ends = sorted(textbook.ends_of_stages(3, sum(grown)))
     assert np.diff([0, *ends]).tolist()[:7] == grown
     agent, features = restart_q_ucb(SPEC, period=1000, scale=0.1), make().to_arrays().example
     state = agent.init(features)
@@ -348,7 +347,7 @@ def test_the_two_summands_of_q_are_estimate_and_bonus():
     """At the last step nothing is ahead: there Q less its bonus is the Q of one without bonuses."""
     for agent in (q_ucb(SPEC, scale=0.3), q_ucb_bernstein(SPEC, scale=0.3, variance_scale=0.01)):
         curious = list(dw.play(agent, make(), 60, seed=1))
-        plain = q_textbook.q_ucb([one.episode for one in curious], SPEC, scale=0.0, log_term=1.0)
+        plain = textbook.q_ucb([one.episode for one in curious], SPEC, scale=0.0, log_term=1.0)
         for one, other in zip(curious, plain, strict=True):
             visited, estimate = one.plan.bonus[-1] < 3, one.plan.q - one.plan.bonus
             np.testing.assert_allclose(estimate[-1][visited], other.q[-1][visited], atol=1e-9)
@@ -358,7 +357,7 @@ def test_q_of_stages_less_its_bonus_is_the_mean_of_the_stage_it_comes_from():
     """At the last step that is a mean of rewards; later stages that do not lower Q leave its bonus alone."""
     environment = make(rewards="bernoulli")
     played = list(dw.play(restart_q_ucb(SPEC, period=1000, scale=0.1), environment, 200, seed=2))
-    ends, paid = sorted(q_textbook.ends_of_stages(3, 200)), {}
+    ends, paid = sorted(textbook.ends_of_stages(3, 200)), {}
     for one in played:
         paid.setdefault((one.episode.states[-1], one.episode.actions[-1]), []).append(one.episode.rewards[-1])
     estimates = (played[-1].plan.q - played[-1].plan.bonus)[-1]

@@ -42,7 +42,7 @@ from driftwise.parts import (
 )
 from tests.online.streams import bits, make
 from tests.reference import adaptive as definition
-from tests.reference.many_rewards import Together, directional_sums, index, sums_of
+from tests.reference.moments import Together, directional_sums, index, sums_of
 
 DIM, NUM = 3, 17
 RADIUS = ConfidenceRadius(noise_scale=0.3, information="count", spread="epochs", shares=1)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from driftwise.base import Moments, Sample
 from driftwise.parts import ClockWeights, ExponentialWeights
 from driftwise.parts.regression import empty_moments
-from tests.reference.clock import Event, Sums, held, sums_at
+from tests.reference.clock import Event, held, sums_at
+from tests.reference.moments import Sums
 
 DIM, RIDGE, START = 3, 0.7, 1.7e9  # a time of these years
 HALF_LIFE = 3600.0

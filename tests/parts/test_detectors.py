@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from driftwise.base import from_config, to_config
 from driftwise.parts import Cusum, Detector, Glr, RandomRestart
-from tests.reference import detectors as textbook
+from tests.reference import change_tests as textbook
 
 LIKE = np.zeros(())
 NO_CHANCE = np.asarray(0.5)

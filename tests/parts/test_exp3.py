@@ -22,7 +22,7 @@ from driftwise.base.arrays import namespace, scan
 from driftwise.base.jax_backend import register_parts
 from driftwise.base.random import choose_index
 from driftwise.parts import Exp3, exp3, exp3_p, exp3_s
-from tests.reference import exp3 as textbook
+from tests.reference import adversarial as textbook
 
 register_parts()
 

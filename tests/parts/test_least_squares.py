@@ -12,7 +12,7 @@ from driftwise.algorithms import lsvi_ucb, opt_wlsvi
 from driftwise.base import Sample, random
 from driftwise.environments import LinearMdp, combination_lock, random_linear_mdp
 from driftwise.parts import ExponentialWeights, Greedy, LeastSquares, NoForgetting, Ucb, Uniform
-from tests.examples import SPEC, STATIONARY, make
+from tests.examples import SPEC, STATIONARY, assert_fields_close, make
 from tests.reference import bandits, planning
 from tests.reference import opt_wlsvi as textbook
 
@@ -39,8 +39,7 @@ def test_engine_equals_textbook_opt_wlsvi(norm, clip, seed, rate, radius, ridge)
     for t, played in enumerate(dw.play(agent, environment, 26, seed=seed)):
         if t % 5 == 0:
             expected = textbook.plan(history, environment.features, 3, **options)
-            for name, wanted in expected._asdict().items():
-                np.testing.assert_allclose(getattr(played.plan, name), wanted, **TOLERANCE, err_msg=name)
+            assert_fields_close(played.plan, expected)
             if norm == "sandwich":  # the only norm that a common factor of all weights leaves alone
                 literal = textbook.plan(history, environment.features, 3, **options, literal=True)
                 np.testing.assert_allclose(played.plan.q, literal.q, **TOLERANCE)
@@ -87,8 +86,7 @@ def test_shared_steps_are_one_regression_with_one_ridge(norm):
         plan = agent.plan(state, table, key)
         options: dict[str, Any] = dict(rate=0.8, radius=0.5, ridge=2.0, norm=norm, shared=True)
         expected = textbook.plan(history, environment.features, 3, **options)
-        for name, wanted in expected._asdict().items():
-            np.testing.assert_allclose(getattr(plan, name), wanted, **TOLERANCE, err_msg=name)
+        assert_fields_close(plan, expected)
         state = agent.update(state, table, plan, played.episode)
         history.append(played.episode)
 

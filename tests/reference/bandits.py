@@ -1,7 +1,4 @@
-"""Linear bandits as the papers print them: every sum over the past written out, every matrix inverted.
-
-Rounds are counted from 1, as in the papers.
-"""
+"""Linear bandits as the papers print them: every sum over the past written out, every matrix inverted."""
 
 from __future__ import annotations
 
@@ -240,3 +237,22 @@ def play_sift(given: Sift, rounds: Iterable[Round]) -> Iterator[Step]:
         matrix = np.eye(dim) - (1 - given.rate) * np.outer(left @ x, x) / (x @ left @ x)
         past.append((x, float(here.rewards[step.arm]), matrix))
         yield step
+
+
+def predictions(
+    past: list[tuple[np.ndarray, float]], arms: np.ndarray, rate: float, ridge: float
+) -> list[float]:
+    """Foster & Rakhlin 2020 (SquareCB), line 4: the oracle's predicted rewards of the arms."""
+    samples = ((rate**age, *sample) for age, sample in enumerate(reversed(past)))
+    return [float(each) for each in arms @ sums_of(samples, ridge, arms.shape[1]).estimate]
+
+
+def inverse_gap_probabilities(predicted: list[float], gamma: float) -> list[float]:
+    """Lines 5 to 7: inverse-gap weighting; of tied arms the first is the best."""
+    best = max(range(len(predicted)), key=lambda arm: predicted[arm])
+    chances = [0.0] * len(predicted)
+    for arm in range(len(predicted)):
+        if arm != best:
+            chances[arm] = 1 / (len(predicted) + gamma * (predicted[best] - predicted[arm]))
+    chances[best] = 1 - sum(chances)
+    return chances

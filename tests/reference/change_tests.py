@@ -1,4 +1,4 @@
-"""Tests of a change from their definitions: all samples are kept, and all sets follow from them."""
+"""Tests of a change and detectors from their definitions, and what restarts on them: all samples are kept."""
 
 from __future__ import annotations
 
@@ -147,3 +147,66 @@ class LinkSets(Windows):
         squared = self.ridge * self.norm_bound**2 + 2 * zeta * failure + (6 * zeta**2 + zeta) * information
         inverse = np.linalg.inv(gram)
         return theta, lambda a: math.sqrt(squared * (a @ inverse @ a))
+
+
+def glr(seen: Sequence[float], *, noise_scale: float, delta: float, scale: float, window: int) -> bool:
+    """Whether all that was `seen` is an alarm: any split that leaves less than `window` observations."""
+    n = len(seen)
+    threshold = scale * math.log(3 * n * math.sqrt(n) / delta)
+    for s in range(max(1, n - window + 1), n):
+        gap = np.mean(seen[:s]) - np.mean(seen[s:])
+        if s * (n - s) / (2 * noise_scale**2 * n) * gap**2 >= threshold:
+            return True
+    return False
+
+
+def cusum(seen: Sequence[float], *, warmup: int, slack: float, threshold: float) -> bool:
+    """Whether all that was `seen` is an alarm, the sums begun again after the warm-up."""
+    if len(seen) <= warmup:
+        return False
+    mean = sum(seen[:warmup]) / warmup
+    up = down = 0.0
+    for x in seen[warmup:]:
+        up = max(0.0, up + (x - mean) - slack)
+        down = max(0.0, down - (x - mean) - slack)
+    return max(up, down) >= threshold
+
+
+def greedy(index: np.ndarray) -> np.ndarray:
+    """Even chances of the best, up to rounding."""
+    best = index >= index.max() - 1e-9
+    return best / best.sum()
+
+
+class DetectAndRestart:
+    """LinUCB with one radius and λ = 1, the test of ellipsoids, and plays by force."""
+
+    def __init__(
+        self, arms: np.ndarray, test: Ellipsoids, *, radius: float, forcing: float, keep: bool
+    ) -> None:
+        self.arms, self.test, self.radius, self.forcing, self.keep = arms, test, radius, forcing, keep
+        self.epoch = 1
+        self.learnt: list[tuple[np.ndarray, float]] = []  # what the base knows
+
+    def policy(self, luck: float) -> np.ndarray:
+        """The chances of all arms, given a number in [0, 1) that says whether the round is forced."""
+        if luck < min(1.0, self.forcing * math.sqrt(self.epoch)):
+            since = sum((np.outer(*2 * [each.features[0]]) for each in self.test.past), np.zeros((2, 2)))
+            inverse = np.linalg.inv(since + self.test.ridge * np.eye(2))
+            return greedy(np.array([a @ inverse @ a for a in self.arms]))
+        gram = np.eye(2) + sum((np.outer(x, x) for x, _ in self.learnt), np.zeros((2, 2)))
+        inverse = np.linalg.inv(gram)
+        theta = inverse @ sum((x * r for x, r in self.learnt), np.zeros(2))
+        return greedy(np.array([a @ theta + self.radius * math.sqrt(a @ inverse @ a) for a in self.arms]))
+
+    def learn(self, arm: int, reward: float) -> bool:
+        """Whether the reward raises an alarm, after which all begins anew."""
+        x = self.arms[arm]
+        self.learnt.append((x, reward))
+        alarm = self.test.observe(Seen(x[None], np.array([[reward]])), self.arms)
+        if alarm:
+            kept = self.test.past[self.test.raised[0] :] if self.keep else []
+            self.learnt = [(each.features[0], float(each.targets[0, 0])) for each in kept]
+            self.epoch += 1
+            self.test.restart()
+        return alarm

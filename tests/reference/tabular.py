@@ -1,4 +1,4 @@
-"""Q-learning as its papers print it, line by line, step by step, along given trajectories."""
+"""UCBVI and Q-learning as their papers print them, line by line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,64 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from driftwise.base import Episode, Spec
-from tests.reference.plain import Planned, steps
+from tests.reference.plain import Planned, Weight, remember, steps
+
+
+def ucbvi(
+    history: Sequence[Episode],
+    spec: Spec,
+    *,
+    scale: float,
+    log_term: float,
+    bonus: str,
+    shared: bool,
+    ceilings: Sequence[float],
+    rewards: np.ndarray | None = None,
+    previous: np.ndarray | None = None,
+    weight: Weight = remember,
+) -> Planned:
+    """Azar, Osband & Munos 2017, Algorithms 2 to 4: the plan of the next episode.
+
+    In print steps are `shared`, rewards `[H, S, A]` are told, Q is at most the `previous` one, and all
+    ceilings are H.
+    """
+    horizon, num_states, num_actions, t = spec.horizon, spec.num_states, spec.num_actions, len(history)
+    q, estimates = np.zeros((2, horizon, num_states, num_actions))
+    value = np.zeros(num_states)  # V_{h+1}
+    for h in reversed(range(horizon)):
+        for s, a in np.ndindex(num_states, num_actions):
+            met = [  # (weight, reward, successor) of the visits
+                (weight(t, tau), episode.rewards[step], int(episode.successors[step]))
+                for tau, episode in enumerate(history)
+                for step in range(horizon)
+                if (shared or step == h) and (episode.states[step], episode.actions[step]) == (s, a)
+            ]
+            count = sum(w for w, _, _ in met)
+            q[h, s, a] = ceilings[h]
+            if count > 0:
+                kernel = np.array([sum(w for w, _, y in met if y == to) / count for to in range(num_states)])
+                learnt = sum(w * r for w, r, _ in met) / count
+                estimates[h, s, a] = kernel @ value + (learnt if rewards is None else rewards[h, s, a])
+                if bonus == "hoeffding":
+                    b = 7 * horizon * log_term * math.sqrt(1 / count)
+                else:
+                    variance = kernel @ (value - kernel @ value) ** 2
+                    b = math.sqrt(8 * log_term * variance / count) + 14 * horizon * log_term / (3 * count)
+                    if h + 1 < horizon:  # nothing is uncertain after the last step
+                        spread = 100**2 * horizon**3 * num_states**2 * num_actions * log_term**2
+                        later = [
+                            (weight(t, tau), episode.states[h + 1]) for tau, episode in enumerate(history)
+                        ]
+                        reached = [sum(w for w, x in later if x == y) for y in range(num_states)]  # N'
+                        gaps = [min(spread / n, horizon**2) if n > 0 else horizon**2 for n in reached]
+                        b += math.sqrt(8 / count * (kernel @ gaps))
+                    if rewards is None:
+                        b += math.sqrt(8 * log_term * learnt * (1 - learnt) / count)
+                q[h, s, a] = min(ceilings[h], estimates[h, s, a] + scale * b)
+            if previous is not None:
+                q[h, s, a] = min(previous[h, s, a], q[h, s, a])
+        value = q[h].max(axis=-1)
+    return Planned(q, q.max(axis=-1), q - estimates)
 
 
 def tables(spec: Spec, most: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Adaptive Q-learning (Sinclair, Banerjee & Yu 2019, Algorithm 1) with a tree of squares for every step."""
+"""Adaptive Q-learning with a tree of squares for every step, and kernel means of the whole history."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from driftwise.base import Episode
-from tests.reference.plain import Planned
+from tests.reference.plain import Planned, Weight, remember
 
 
 class Square:
@@ -39,7 +39,7 @@ class Square:
                 self.children.append(Square(x, y, half, self.q, self.count))
 
 
-def action_values(
+def adaptive_q_learning(
     played: Sequence[Episode], positions: np.ndarray, *, radius: float, period: int = 0
 ) -> Iterator[Planned]:
     """Q at every pair before each episode of given trajectories; positions `[S, A, 2]`."""
@@ -66,3 +66,50 @@ def action_values(
             active.q = (1 - share) * active.q + share * goal
             if t >= (1 / active.side) ** 2:
                 active.cut()
+
+
+def distance(first: np.ndarray, second: np.ndarray) -> float:
+    return sum(abs(one - other) for one, other in zip(first, second, strict=True))
+
+
+def kernel_ucbvi(
+    played: Sequence[Episode],
+    positions: np.ndarray,
+    *,
+    bandwidth: float,
+    radius: float,
+    lipschitz: float,
+    ridge: float,
+    bias_scale: float,
+    weight: Weight = remember,
+) -> Iterator[Planned]:
+    """What is planned for each episode. Positions `[S, A, 2]`; the weight is χ."""
+    num_states, num_actions, _ = positions.shape
+    horizon = len(played[0].states)
+    pairs = [(x, a) for x in range(num_states) for a in range(num_actions)]
+    for k in range(len(played)):
+        bonus = np.zeros((horizon, num_states, num_actions))
+        q, values = np.zeros_like(bonus), np.zeros((horizon + 1, num_states))
+        for h in reversed(range(horizon)):
+            history = [(int(one.states[h]), int(one.actions[h])) for one in played[:k]]
+            raised = {}
+            for pair in pairs:
+                count, total = ridge, 0.0
+                for s, visited in enumerate(history):
+                    near = distance(positions[pair], positions[visited]) / bandwidth
+                    w = weight(k, s) * math.exp(-(near**2) / 2)
+                    count += w
+                    total += w * (played[s].rewards[h] + values[h + 1, played[s].successors[h]])
+                bonus[h][pair] = (
+                    radius / math.sqrt(count) + ridge * horizon / count + bias_scale * lipschitz * bandwidth
+                )
+                raised[pair] = total / count + bonus[h][pair]
+            for pair in pairs:
+                reached = [
+                    raised[visited] + lipschitz * distance(positions[pair], positions[visited])
+                    for visited in history
+                ]
+                q[h][pair] = min(reached, default=horizon - h)
+            for x in range(num_states):
+                values[h, x] = min(max(q[h, x]), horizon - h)
+        yield Planned(q, values[:-1], bonus)
