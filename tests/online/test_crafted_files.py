@@ -284,6 +284,8 @@ EPISODIC: dict[str, Callable[[Any, Any], Any]] = {
     "other states": lambda description, _: description["agent"]["spec"].update(num_states=2),
     "a state that is not finite": put("state.0", np.nan),
     "a gauge of two": instead("gauge", [1.0, 2.0]),
+    "no gauge": lambda _, tensors: tensors.pop("gauge"),
+    "no state": lambda _, tensors: tensors.pop("state.0"),
 }
 
 

@@ -27,8 +27,7 @@ from driftwise.online.deciders import (
 )
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, anchor_life
 from driftwise.online.deciders.definition import Choice
-from driftwise.online.episodes.agent_building import with_memory
-from driftwise.online.episodes.blocks import with_blocks
+from driftwise.online.episodes.agent_building import with_blocks, with_memory
 from driftwise.online.limits import run_silently
 from driftwise.parts import (
     Caution,

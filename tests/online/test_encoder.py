@@ -237,10 +237,31 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("table", "message"), WRONG.values(), ids=WRONG)
-def test_tables_that_make_no_encoder_are_refused_in_one_sentence(table, message):
+PILOTS = {
+    "values that are missing": (
+        {"x": [1, None]},
+        None,
+        r"columns\.x\.missing must .*, where 1 of 2",
+    ),
+    "no value": ({"x": [None]}, None, "frame must have values in its column 'x', got none"),
+    "dates": ({"x": [datetime.date(2020, 1, 2)]}, None, "column 'x' must be of numbers, booleans or words"),
+    "a word and a number": (
+        {"x": [1, "a"]},
+        None,
+        "column 'x' must be of numbers, .*, got 'a'",
+    ),
+    "no such column": ({"x": [1]}, ["y"], "columns must have 'y' among them, got dict without it"),
+    "many words": ({"x": [*map(str, range(1001))]}, None, r"columns\.x\.type must be 'Hashed' beyond 1,000"),
+    "no settings": ({"x": [1]}, {"x": 3}, "must be a Mapping, got 3"),
+    "no row": ([{"x": 1}, 3], None, "row must be a Mapping, got 3"),
+}
+
+
+@pytest.mark.parametrize("how", [*WRONG, *PILOTS])
+def test_what_makes_no_encoder_is_refused_in_one_sentence(how):
+    *given, message = (WRONG | PILOTS)[how]
     with pytest.raises(ValueError, match=message):
-        Encoder.from_table(table)
+        (Encoder.from_table if how in WRONG else Encoder.from_frame)(*given)
 
 
 def test_a_file_that_makes_no_encoder_is_refused_by_its_name(tmp_path):
@@ -252,24 +273,6 @@ def test_a_file_that_makes_no_encoder_is_refused_by_its_name(tmp_path):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(ValueError, match=rf"schema\.toml: {message}"):
             Encoder.from_toml(path)
-
-
-@pytest.mark.parametrize(
-    ("frame", "given", "message"),
-    [
-        ({"x": [1, None]}, None, r"columns\.x\.missing must be 'zero' or 'own', got 'refuse', where 1 of 2"),
-        ({"x": [None]}, None, "frame must have values in its column 'x', got none"),
-        ({"x": [datetime.date(2020, 1, 2)]}, None, "column 'x' must be of numbers, booleans or words, got"),
-        ({"x": [1, "a"]}, None, "column 'x' must be of numbers, booleans or words, got 'a'"),
-        ({"x": [1]}, ["y"], "columns must have 'y' among them, got dict without it"),
-        ({"x": [*map(str, range(1001))]}, None, r"columns\.x\.type must be 'Hashed' beyond 1,000 different"),
-        ({"x": [1]}, {"x": 3}, "must be a Mapping, got 3"),
-        ([{"x": 1}, 3], None, "row must be a Mapping, got 3"),
-    ],
-)
-def test_pilots_that_teach_no_encoder_are_refused_in_one_sentence(frame, given, message):
-    with pytest.raises(ValueError, match=message):
-        Encoder.from_frame(frame, given)
 
 
 def test_a_pilot_may_be_rows_and_a_number_that_never_varies_is_nothing():

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from driftwise.base import Episode
-from driftwise.online import Bandit, EpisodicAgent, agent_files, load
-from driftwise.online.episodes import lost_weight, memory_needed, truncation_error
+from driftwise.online import Bandit, EpisodicAgent, load
+from driftwise.online.episodes import RememberedMixture, lost_weight, memory_needed, truncation_error
 from driftwise.online.features import Custom
 from driftwise.parts import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from tests.examples import BANDIT_PARAMETERS, PARAMETERS, SPEC, make
@@ -31,7 +31,7 @@ __all__ = ["recipes_as_simulated"]  # a fixture for every test here
 
 FEATURES = make().features
 MAP = Custom(lambda state: FEATURES[state], num_actions=SPEC.num_actions, dim=SPEC.dim)
-MIXTURES = ("adaptive", "adaptive_opt_wlsvi")  # in a file of their own
+MIXTURES = ("adaptive", "adaptive_opt_wlsvi")  # below
 BY_FORCE = ("detect_and_restart",)  # in tables of states
 PER_STEP = dict(decision="heaviest", weighing="per_step")
 PLAIN = "^algorithm must be one of plain least squares for continuous states"
@@ -174,17 +174,6 @@ def test_features_are_not_asked_for_where_a_file_has_them(tmp_path):
         load(tmp_path / "agent.safetensors", features=MAP)
 
 
-@pytest.mark.parametrize("lost", ["gauge", "state.0", "known.measures"])
-def test_a_file_that_lacks_a_tensor_is_refused_in_one_sentence(lost, tmp_path):
-    file = tmp_path / "agent.safetensors"
-    online("oppo", make()).save(file)
-    description, tensors, _ = agent_files.read_agent_file(file)
-    del tensors[lost]
-    agent_files.write_agent_file(file, agent_files.AgentFile(description, tensors))
-    with pytest.raises(ValueError, match=r"^path must be an agent's file that is whole, .*cannot be made"):
-        EpisodicAgent.load(file)
-
-
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
@@ -215,22 +204,88 @@ def test_bad_settings_are_one_sentence(name, options, message):
         EpisodicAgent(name, features=MAP, **given)
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (np.ones((2, 3)), r"^features of state must have shape \(2, 12\), got \(2, 3\)$"),
-        (np.full((2, 12), np.nan), "^features of state must be finite, got nan at index"),
-        (np.ones((2, 12)), "^features must have norms of at most 1, got one of 3.4641$"),
-        (None, "^features of state must be an array of numbers, got None$"),
-    ],
-)
-def test_bad_features_are_one_sentence_and_change_nothing(rows, message):
+def test_bad_features_are_one_sentence_and_change_nothing():
     here = {"rows": FEATURES[0]}
     features = Custom(lambda _: here["rows"], num_actions=SPEC.num_actions, dim=SPEC.dim)
     learner = EpisodicAgent("opt_wlsvi", features=features, horizon=3, rate=0.9, radius=0.4, memory=4)
     before = bits(learner.state)
-    here["rows"] = rows
-    with pytest.raises(ValueError, match=message):
-        learner.begin("anything")
-    assert not learner.under_way
-    assert bits(learner.state) == before
+    for here["rows"], message in (
+        (np.ones((2, 3)), r"^features of state must have shape \(2, 12\), got \(2, 3\)$"),
+        (np.full((2, 12), np.nan), "^features of state must be finite, got nan at index"),
+        (np.ones((2, 12)), "^features must have norms of at most 1, got one of 3.4641$"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            learner.begin("anything")
+        assert not learner.under_way
+        assert bits(learner.state) == before
+
+
+JUMPED = [one._replace(rewards=3 + one.rewards / 9) for one in SEEN]
+RANDOM: dict[str, Any] = dict(algorithm="opt_rlsvi", scale=0.3, upper=0.8, rate=(0.75, 0.9375, 1.0))
+
+
+def agents(algorithm: str, *, memory: int, tolerance: float, **parameters: Any) -> list[EpisodicAgent]:
+    """The agent that counts states, and the one that remembers."""
+    given: Any = dict(horizon=SPEC.horizon, seed=5, **parameters)
+    remembers = EpisodicAgent(algorithm, features=MAP, memory=memory, tolerance=tolerance, **given)
+    return [EpisodicAgent(algorithm, features=FEATURES, **given), remembers]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "parameters"),
+    [
+        ("adaptive_opt_wlsvi", dict(shortest=2, longest=8, share=0.1)),
+        ("adaptive_opt_wlsvi", dict(shortest=2, longest=8, decision="draw")),
+        ("adaptive", dict(base=RANDOM)),
+    ],
+)
+def test_it_equals_the_mixture_that_counts_states(algorithm: str, parameters: dict[str, Any]) -> None:
+    counts, remembers = agents(algorithm, memory=60, tolerance=1.0, **parameters)
+    for t, one in enumerate((*SEEN, *JUMPED)):
+        length = SPEC.horizon - (t % 4 == 3)
+        assert led_through(remembers, one, length=length) == led_through(counts, one, length=length)
+        np.testing.assert_allclose(indices(remembers, one), indices(counts, one), rtol=0, atol=1e-8)
+    mixture, counted = remembers.state.weighing, counts.state
+    np.testing.assert_allclose(mixture.log_weights, counted.log_weights, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(mixture.base.sums.gram, _whole(counts, counted.base.gram), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(mixture.base.sums.weight, counted.base.weight, rtol=1e-12)
+    if "share" in parameters:
+        assert mixture.base.sums.weight[-1] < len(SEEN + JUMPED)  # there was a fresh start
+    for name, number in counts.agent.diagnostics(counted).items():
+        assert remembers.agent.diagnostics(remembers.state)[name] == pytest.approx(number)
+
+
+def _whole(learner: EpisodicAgent, grams: np.ndarray) -> np.ndarray:
+    """Grams of blocks `[..., B, m, m]` as those of all coordinates."""
+    if grams.ndim == 4:
+        return grams
+    assert learner.states.blocks is not None
+    whole = np.zeros((*grams.shape[:2], SPEC.dim, SPEC.dim))
+    for b, each in enumerate(learner.states.blocks.order):
+        whole[..., each[:, None], each] = grams[:, :, b]
+    return whole
+
+
+def test_memories_that_need_more_episodes_than_are_kept_are_left_out() -> None:
+    _, remembers = agents("adaptive_opt_wlsvi", memory=120, tolerance=1e-3)
+    agent = remembers.agent
+    assert isinstance(agent, RememberedMixture)
+    assert agent.base.base.forgetting.rate == (1 - 1 / 8, 1 - 1 / 16, 1.0)  # 0.9375^120 < 0.001 < 0.96875^120
+
+
+def test_the_last_memory_is_a_window_of_what_is_kept() -> None:
+    """A mixture of one memory that forgets nothing, beside that memory alone."""
+    given: Any = dict(features=MAP, horizon=SPEC.horizon, seed=5, memory=7, radius=0.4, ridge=0.5)
+    alone = EpisodicAgent("lsvi_ucb", clip="tight", **given)
+    mixed = EpisodicAgent("adaptive_opt_wlsvi", tolerance=1e-6, **given)
+    for one in SEEN:
+        assert led_through(mixed, one) == led_through(alone, one)
+    np.testing.assert_allclose(indices(mixed, SEEN[-1]), indices(alone, SEEN[-1]), rtol=0, atol=1e-9)
+
+
+def test_a_mixture_saved_and_loaded_goes_on_as_if_it_had_never_stopped(tmp_path: Any) -> None:
+    def make_agent() -> EpisodicAgent:
+        return agents("adaptive_opt_wlsvi", memory=9, tolerance=1.0, shortest=2, longest=8)[1]
+
+    file = tmp_path / "agent.safetensors"
+    assert_saving_changes_nothing(make_agent, [*SEEN, *JUMPED], file, features=MAP)

@@ -10,8 +10,7 @@ import pytest
 
 from driftwise.online import EpisodicAgent
 from driftwise.online.episodes import BlockLeastSquares
-from driftwise.online.episodes.agent_building import DEFAULT_RADIUS, default_ridge
-from driftwise.online.episodes.blocks import find_blocks
+from driftwise.online.episodes.agent_building import DEFAULT_RADIUS, default_ridge, find_blocks
 from driftwise.online.features import Fourier, OneHot, PerAction
 from driftwise.parts import Ucb
 

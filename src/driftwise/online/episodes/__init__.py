@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from driftwise.online.episodes.agent_building import lost_weight, memory_needed, truncation_error
-from driftwise.online.episodes.blocks import BlockLeastSquares
+from driftwise.online.episodes.agent_building import (
+    BlockLeastSquares,
+    lost_weight,
+    memory_needed,
+    truncation_error,
+)
 from driftwise.online.episodes.remembered import RememberedLeastSquares, RememberedMixture
 
 __all__ = [

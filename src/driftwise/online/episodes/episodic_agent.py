@@ -18,10 +18,14 @@ from driftwise.base.random import episode_keys
 from driftwise.base.types import FeatureTable, Spec
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_instance
 from driftwise.online import agent_files
-from driftwise.online.episodes.agent_building import with_defaults, with_memory
-from driftwise.online.episodes.blocks import BlockLeastSquares, with_blocks
+from driftwise.online.episodes.agent_building import (
+    BlockLeastSquares,
+    with_blocks,
+    with_defaults,
+    with_memory,
+)
 from driftwise.online.episodes.remembered import MemoryPlan, RememberedLeastSquares, RememberedMixture
-from driftwise.online.episodes.states import MappedStates, States, Step, TableOfStates, restore_states
+from driftwise.online.episodes.states import MappedStates, States, TableOfStates, restore_states
 from driftwise.online.features import FeatureMap
 from driftwise.online.limits import finite_plan, first_state, require_reward, within_memory
 from driftwise.online.summary import EpisodicSummary, Gauge, summary_fields
@@ -40,7 +44,7 @@ class OpenEpisode(NamedTuple):
     uniforms: np.ndarray  # [H] numbers that actions are drawn with
     state: Any
     action: int | None  # chosen in `state`, if one was
-    steps: tuple[Step, ...]
+    steps: tuple[tuple[Any, int, float, Any], ...]  # states, actions, rewards and next states
 
 
 class EpisodicAgent:
@@ -172,7 +176,7 @@ class EpisodicAgent:
             raise RuntimeError("observe must come after act, which has not chosen an action in this step")
         reward = require_reward(reward)
         state = self.states.end if terminated else self.states.check("next_state", next_state)
-        steps = (*episode.steps, Step(episode.state, episode.action, reward, state))
+        steps = (*episode.steps, (episode.state, episode.action, reward, state))
         episode = episode._replace(state=state, action=None, steps=steps)
         if terminated or len(steps) == self.horizon:
             self._learn(episode, num_predicted=len(steps))
@@ -254,10 +258,11 @@ class EpisodicAgent:
         """Learn from an episode, whose rest is spent in the state after its end."""
         end, steps = self.states.end, list(played.steps)
         for h in range(len(steps), self.horizon):
-            steps.append(Step(end, self._choose(played, h, end), 0.0, end))
+            steps.append((end, self._choose(played, h, end), 0.0, end))
+        states, actions, *others = map(np.array, zip(*steps, strict=True))
         gauge = copy.copy(self._gauge)
         with np.errstate(all="ignore"):  # the next plan is checked
-            plan, episode = self.states.episode(played.plan, steps)
+            plan, episode = self.states.episode(played.plan, states, actions.astype(np.int32), *others)
             if num_predicted > 0:
                 errors, bonus = (part[:num_predicted] for part in plan.residuals(episode))
                 gauge.observe(float(np.abs(errors).mean()), float(bonus.mean()))

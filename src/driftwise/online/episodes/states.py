@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -19,27 +19,12 @@ from driftwise.base.part import CONFIGURABLE, from_config, to_config
 from driftwise.base.types import Blocks, Episode, FeatureTable, Spec
 from driftwise.base.validation import ArgumentError, require_array, require_choice, require_count
 from driftwise.online.agent_files import AgentFile
-from driftwise.online.episodes.blocks import find_blocks
+from driftwise.online.episodes.agent_building import find_blocks
 from driftwise.online.features import FeatureMap
 from driftwise.parts.regression import feature_table
 
 _NORM_TOLERANCE = 1e-8  # of norms: far above rounding
 _FAR = 1000.0  # from positions in [0, 1]
-
-
-class Step(NamedTuple):
-    """One step, with states as the agent knows them."""
-
-    state: Any
-    action: int
-    reward: float
-    next_state: Any
-
-
-def _stack_steps(steps: Sequence[Step]) -> tuple[np.ndarray, ...]:
-    """Return states, actions, rewards and next states as arrays."""
-    states, actions, rewards, next_states = map(np.array, zip(*steps, strict=True))
-    return states, actions.astype(np.int32), rewards, next_states
 
 
 class TableOfStates:
@@ -91,9 +76,10 @@ class TableOfStates:
             raise ArgumentError(name, f"be a state from 0 to {self.end - 1}", number)
         return number
 
-    def episode(self, plan: Any, steps: Sequence[Step]) -> tuple[Any, Episode]:
-        """Return the arguments of an update: the plan, and H steps as arrays."""
-        states, actions, rewards, reached = _stack_steps(steps)
+    def episode(
+        self, plan: Any, states: np.ndarray, actions: np.ndarray, rewards: np.ndarray, reached: np.ndarray
+    ) -> tuple[Any, Episode]:
+        """Return the arguments of an update after H steps: the plan, and the episode."""
         at = states.astype(np.int32), actions
         return plan, Episode(*at, self._features[at], rewards, reached.astype(np.int32))
 
@@ -124,8 +110,9 @@ class MappedStates:
     def check(self, name: str, state: Any) -> np.ndarray:
         return _in_unit_ball(require_array(f"features of {name}", self.features(state), self.end.shape))
 
-    def episode(self, plan: Any, steps: Sequence[Step]) -> tuple[Any, Episode]:
-        rows, actions, rewards, ahead = _stack_steps(steps)
+    def episode(
+        self, plan: Any, rows: np.ndarray, actions: np.ndarray, rewards: np.ndarray, ahead: np.ndarray
+    ) -> tuple[Any, Episode]:
         features = rows[np.arange(len(rows)), actions]
         return plan.fill_tables(rows), Episode(np.zeros_like(actions), actions, features, rewards, ahead)
 

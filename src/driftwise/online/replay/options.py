@@ -57,20 +57,17 @@ class Options:
 
     def __post_init__(self) -> None:
         require_choice("learn", self.learn, ("accepted", "all"))
-        if self.clip is not None:
-            require_number("clip", self.clip, above=0)
         if self.reward_range is not None:
             object.__setattr__(self, "reward_range", require_reward_range(self.reward_range))
+        require_number("clip", 1 if self.clip is None else self.clip, above=0)
         require_number("delta", self.delta, above=0, at_most=0.5)
-        if self.memory is not None:
-            require_number("memory", self.memory, at_least=1)
+        require_number("memory", 1 if self.memory is None else self.memory, at_least=1)
         if require_number("k", self.k, at_least=0) and self.reward_range is None:
             raise ArgumentError("k", "be 0 without a reward_range, as the intervals that it is for", self.k)
         for name in ("assume_random", "shared"):
             require_instance(name, getattr(self, name), bool)
         for name in ("frozen_after", "every"):
-            if getattr(self, name) is not None:
-                require_count(name, getattr(self, name))
+            require_count(name, 1 if getattr(self, name) is None else getattr(self, name))
         require_count("seed", self.seed, at_least=0)
 
 
@@ -89,16 +86,6 @@ class ReplaySchedule:
         self.rows, self.events = rows, rows - self.frozen
         self.memory = options.memory or max(1.0, self.events / 10)
         self.looks = -(-rows // self.every) - self.frozen // self.every  # windows, at whose ends one looks
-
-    def scale_reward(self, reward: float) -> float | None:
-        """Return a reward in [0, 1], if there is a range."""
-        if self.options.reward_range is None:
-            return None
-        low, high = self.options.reward_range
-        if not low <= reward <= high:
-            expected = f"rewards of the log must lie in reward_range, from {low:g} to {high:g}"
-            raise ValueError(f"{expected}, got {reward:g}")
-        return (reward - low) / (high - low)
 
     def ends_window(self, row: int) -> bool:
         """Return whether a window ends after so many rows."""

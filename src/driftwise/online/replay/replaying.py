@@ -152,8 +152,14 @@ def replay(
     weights, inverse = np.zeros(rows.dim), np.eye(rows.dim)  # of the reward model, ridge regression
     with np.errstate(all="ignore"):
         for number, (row, uniform) in enumerate(zip(rows.read(), uniforms, strict=False)):
-            done, predictions, scaled = number + 1, row.arms @ weights, schedule.scale_reward(row.reward)
-            gains = None if scaled is None else (scaled, 1 - scaled)
+            done, predictions, scaled, gains = number + 1, row.arms @ weights, None, None
+            if options.reward_range is not None:
+                low, high = options.reward_range
+                if not low <= row.reward <= high:
+                    expected = f"rewards of the log must lie in reward_range, from {low:g} to {high:g}"
+                    raise ValueError(f"{expected}, got {row.reward:g}")
+                scaled = (row.reward - low) / (high - low)
+                gains = scaled, 1 - scaled
             chosen = (np.arange(len(row.arms)) == row.arm).astype(np.float64)
             events = {LOGGED: Event(row.reward, 1.0, 0.0, row.reward, False, chosen, gains, gains)}
             for name, policy in replays.items():
