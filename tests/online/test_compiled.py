@@ -130,24 +130,25 @@ def test_a_squared_norm_that_rounding_has_made_negative_counts_by_its_size():
 
 
 NUM, DIM = 2, 3
-SAMPLE = (1.0, 1.0, 4.0, 0.5, 0.1)
-SQUARE, TWO, THREE, ARMS = np.empty((DIM, DIM)), np.ones(2), np.ones(3), np.ones((2, 3))
+SAMPLE = dict(reward=1.0, weight=1.0, degrees=4.0, scale=0.5, share=0.1)
+THREE, GRAMS = np.ones(DIM), np.tile(np.eye(DIM), (NUM, 1, 1))
+FORECAST = dict(error=np.ones(NUM), variance=np.ones(NUM))
+GOOD: dict[str, dict[str, Any]] = {  # arguments of a kernel of two memories in three dimensions
+    "Mixture": dict(
+        rates=np.full(NUM, 0.9), ridges=np.ones(NUM), prior=np.full(NUM, 0.5), gram=GRAMS, gram_sq=GRAMS,
+        cross=np.zeros((NUM, DIM)), stats=np.zeros((6, NUM)), log_weights=np.full(NUM, -0.7), worst=9.0,
+    ),
+    "learn": dict(features=THREE, **SAMPLE),
+    "learn_forecast": dict(features=THREE, **SAMPLE, **FORECAST),
+    "bounds": dict(memory=0, radius=1.0, arms=np.ones((2, 3)), index=np.ones(2), bonus=np.ones(2)),
+    "read": dict(memory=0, gram=np.empty((3, 3)), gram_sq=np.empty((3, 3)), cross=np.empty(3)),
+    "renew": dict(memory=0),
+}  # fmt: skip
 
 
-def arguments(**changes: Any) -> tuple[Any, ...]:
-    """Return the arguments of a kernel of two memories, of which some are others."""
-    usual = {
-        "rates": np.full(NUM, 0.9),
-        "ridges": np.ones(NUM),
-        "prior": np.full(NUM, 0.5),
-        "gram": np.tile(np.eye(DIM), (NUM, 1, 1)),
-        "gram_sq": np.tile(np.eye(DIM), (NUM, 1, 1)),
-        "cross": np.zeros((NUM, DIM)),
-        "stats": np.zeros((6, NUM)),
-        "log_weights": np.log(np.full(NUM, 0.5)),
-        "worst": 10.0,
-    }
-    return tuple((usual | changes).values())
+def made(**changes: Any) -> Any:
+    """Return a kernel of the usual arguments, of which some are others."""
+    return KERNEL(*(GOOD["Mixture"] | changes).values())
 
 
 class Resizing:
@@ -161,54 +162,50 @@ class Resizing:
         return 1.0
 
 
-@pytest.mark.parametrize(
-    ("method", "given", "error", "sentence"),
-    [
-        ("learn", (np.ones(4), *SAMPLE), ValueError, r"features: expected the shape \(3,\), got \(4,\)"),
-        ("learn", (THREE[None], *SAMPLE), ValueError, r"features: .* \(3,\), got \(1, 3\)"),
-        ("learn", (np.array(1.0), *SAMPLE), ValueError, r"features: expected the shape \(3,\), got \(\)"),
-        ("learn", (np.ones(6)[::2], *SAMPLE), ValueError, "features: expected an aligned array in C order"),
-        ("learn", (THREE.astype(">f8"), *SAMPLE), ValueError, "features: .* 64-bit floats, got .*'>d'"),
-        ("learn", (b"abc", *SAMPLE), ValueError, "features: expected 64-bit floats, got the format 'B'"),
-        ("learn", ([1.0, 2.0, 3.0], *SAMPLE), TypeError, "features: expected an array of .*, got .* list"),
-        ("learn", (4096, *SAMPLE), TypeError, "features: expected an array of .*, got .* int"),
-        ("learn", (None, *SAMPLE), TypeError, "features: expected an array of .*, got .* NoneType"),
-        ("learn", (THREE, "one", *SAMPLE[1:]), TypeError, "reward: expected a number, got .* str"),
-        ("learn", (THREE, *SAMPLE[:-1], None), TypeError, "share: .* NoneType"),
-        ("learn", (THREE,), TypeError, r"learn\(\) takes 6 arguments, got 1"),
-        ("learn_forecast", (TWO, *SAMPLE, TWO, TWO), ValueError, "features: "),
-        ("learn_forecast", (THREE, *SAMPLE, THREE, TWO), ValueError, "error: "),
-        ("learn_forecast", (THREE, *SAMPLE, TWO, np.ones(1)), ValueError, "variance: "),
-        ("learn_forecast", (THREE, *SAMPLE), TypeError, "takes 8 arguments, got 6"),
-        ("bounds", (0, 1.0, np.ones((2, 2)), TWO, TWO), ValueError, r"arms: .* \(n, 3\), got \(2, 2\)"),
-        ("bounds", (0, 1.0, np.ones(6), TWO, TWO), ValueError, "arms: "),
-        ("bounds", (0, 1.0, ARMS, np.ones(1), TWO), ValueError, r"index: .* \(2,\), got \(1,\)"),
-        ("bounds", (0, 1.0, ARMS, TWO, TWO.astype(np.float32)), ValueError, "bonus: .*'f'"),
-        ("bounds", (0, 1.0, ARMS.astype(int), TWO, TWO), ValueError, "arms: .*'l'"),
-        ("bounds", (0, 1.0, ARMS, np.broadcast_to(1.0, 2), TWO), ValueError, "read-only"),
-        ("bounds", (2, 1.0, ARMS, TWO, TWO), IndexError, "memory: .* 0 to 1, got 2"),
-        ("bounds", (-1, 1.0, ARMS, TWO, TWO), IndexError, "memory: "),
-        ("bounds", (2**80, 1.0, ARMS, TWO, TWO), OverflowError, "int too large"),
-        ("bounds", (0.0, 1.0, ARMS, TWO, TWO), TypeError, "integer"),
-        ("bounds", (), TypeError, "takes 5 arguments, got 0"),
-        ("read", (0, np.empty((2, 3)), SQUARE, THREE), ValueError, "gram: "),
-        ("read", (0, SQUARE, None, THREE), ValueError, "gram_sq: expected an array"),
-        ("read", (0, SQUARE, SQUARE.T, THREE), ValueError, "gram_sq: .* in C order"),
-        ("read", (0, SQUARE, SQUARE, np.empty(0)), ValueError, "cross: "),
-        ("read", (9, SQUARE, SQUARE, THREE), IndexError, "memory: "),
-        ("renew", (2,), IndexError, "memory: "),
-        ("renew", (), TypeError, "takes 1 arguments, got 0"),
-    ],
-)
-def test_a_wrong_argument_is_an_error_and_changes_nothing(
-    method: str, given: Any, error: type[Exception], sentence: str
-):
-    kernel = KERNEL(*arguments())
-    kernel.learn(np.ones(3), *SAMPLE)
+def bad_values(name: str, good: Any) -> list[tuple[Any, type[Exception], str]]:
+    """Return values that this argument must not have, with their errors."""
+    if name == "memory":
+        numbers = [(j, IndexError, "memory: expected a number from 0 to 1, got ") for j in (-1, 2)]
+        return [*numbers, (2**80, OverflowError, "int too large"), (0.0, TypeError, "integer")]
+    if isinstance(good, float):
+        return [(bad, TypeError, f"{name}: expected a number, got .* {kind}|must be real number")
+                for bad, kind in (("one", "str"), (None, "NoneType"))]  # fmt: skip
+    crooked = np.frombuffer(bytearray(b"." + good.tobytes()), np.uint8)[1:].view(float).reshape(good.shape)
+    shapes = np.ones((1, *good.shape)), np.ones(good.shape[:-1]), np.ones((*good.shape[:-1], 7))
+    layouts = np.repeat(good, 2, axis=-1)[..., ::2], good.T if good.ndim > 1 else good[::-1]
+    formats = good.astype(np.float32), good.astype(">f8"), good.astype(int), crooked, bytearray(b"abc")
+    others = [([1.0, 2.0], "list"), (4096, "int"), (None, "NoneType")][: 2 if name == "gram_sq" else 3]
+    found: list[tuple[Any, type[Exception], str]] = [
+        *((bad, ValueError, f"({name}|gram): expected (the shape|1 to 32768 mem)") for bad in shapes),
+        *((bad, ValueError, f"{name}: expected (an aligned array in C order|the shape)") for bad in layouts),
+        *((bad, ValueError, f"{name}: expected (64-bit floats, got the f|the shape)") for bad in formats),
+        *((bad, TypeError, f"{name}: expected an array of .*, got .* {kind}") for bad, kind in others),
+    ]
+    if name in ("index", "bonus"):
+        found.append((np.broadcast_to(1.0, good.shape), ValueError, "read-only"))
+    if name == "gram_sq" and good.ndim == 2:  # to be read into
+        found.append((None, ValueError, "gram_sq: expected an array"))
+    return found
+
+
+@pytest.mark.parametrize(("method", "name"), [(method, name) for method in GOOD for name in GOOD[method]])
+def test_a_wrong_argument_is_an_error_and_changes_nothing(method: str, name: str):
+    kernel = made()
+    kernel.learn(*GOOD["learn"].values())
     before = [bytes(kernel), *read(kernel)]
-    with pytest.raises(error, match=sentence):
-        getattr(kernel, method)(*given)
+    function = KERNEL if method == "Mixture" else getattr(kernel, method)
+    for bad, error, sentence in bad_values(name, GOOD[method][name]):
+        with pytest.raises(error, match=sentence):
+            function(*(GOOD[method] | {name: bad}).values())
+    with pytest.raises(TypeError, match=f"{len(GOOD[method])} arguments"):
+        function()
     assert [bytes(kernel), *read(kernel)] == before
+
+
+@pytest.mark.parametrize(("num", "dim"), [(0, 3), (2, 0), (1, 40_000)])
+def test_a_kernel_has_some_memories_and_dimensions_and_not_too_many(num: int, dim: int):
+    with pytest.raises(ValueError, match=f"cross: expected 1 to 32768 .*, got {num} and {dim}"):
+        made(cross=np.ones((num, dim)))
 
 
 def read(kernel: Any) -> list[bytes]:
@@ -219,39 +216,10 @@ def read(kernel: Any) -> list[bytes]:
     return [part.tobytes() for part in sums]
 
 
-@pytest.mark.parametrize(
-    ("changes", "error", "sentence"),
-    [
-        ({"rates": np.ones(3)}, ValueError, r"rates: expected the shape \(2,\), got \(3,\)"),
-        ({"rates": 4096}, TypeError, "rates: "),
-        ({"ridges": np.ones(2, dtype=np.float32)}, ValueError, "ridges: "),
-        ({"prior": np.ones(4)[::2]}, ValueError, "prior: "),
-        ({"gram": None}, TypeError, "gram: "),
-        ({"gram": np.ones((2, 3, 2))}, ValueError, r"gram: expected the shape \(2, 3, 3\), got \(2, 3, 2\)"),
-        ({"gram_sq": np.ones((2, 9))}, ValueError, "gram_sq: "),
-        ({"cross": np.ones((0, 3))}, ValueError, "cross: .* 1 to 32768 memories and dimensions, got 0 and 3"),
-        ({"cross": np.ones((2, 0))}, ValueError, "cross: .* got 2 and 0"),
-        ({"cross": np.ones((1, 40_000))}, ValueError, "cross: .* got 1 and 40000"),
-        ({"cross": np.ones(6)}, ValueError, "cross: "),
-        ({"stats": np.ones((5, 2))}, ValueError, "stats: "),
-        ({"log_weights": np.ones(1)}, ValueError, "log_weights: "),
-        ({"worst": "bad"}, TypeError, "real number"),
-    ],
-)
-def test_a_kernel_is_made_of_arrays_that_fit_together(changes: Any, error: type[Exception], sentence: str):
-    with pytest.raises(error, match=sentence):
-        KERNEL(*arguments(**changes))
-
-
-def test_a_kernel_takes_all_arguments_by_position():
-    with pytest.raises(TypeError, match="keyword"):
-        KERNEL(*arguments()[:-1], worst=1.0)
-    with pytest.raises(TypeError, match="9 arguments"):
-        KERNEL()
-
-
 def test_a_kernel_cannot_be_subclassed_changed_copied_or_made_without_its_arrays():
-    kernel = KERNEL(*arguments())
+    kernel = made()
+    with pytest.raises(TypeError, match="keyword"):
+        KERNEL(*[*GOOD["Mixture"].values()][:-1], worst=1.0)
     with pytest.raises(TypeError, match="not an acceptable base"):
         type("Other", (KERNEL,), {})
     with pytest.raises(TypeError, match="immutable"):
@@ -262,20 +230,21 @@ def test_a_kernel_cannot_be_subclassed_changed_copied_or_made_without_its_arrays
     with pytest.raises(TypeError):
         object.__new__(KERNEL)
     with pytest.raises(TypeError, match="learn"):
-        KERNEL.learn(4096, np.ones(3), *SAMPLE)
+        KERNEL.learn(4096, *GOOD["learn"].values())
     for make in (copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="cannot pickle"):
             make(kernel)
     before = bytes(kernel)
-    kernel.__init__(*arguments(prior=np.ones(7)))  # what was made once stays as it is
+    kernel.__init__(*(GOOD["Mixture"] | dict(prior=np.ones(7))).values())  # what was made once stays as it is
     assert bytes(kernel) == before
 
 
 def test_a_view_of_statistics_outlives_its_kernel_and_cannot_be_written():
-    kernel = KERNEL(*arguments())
+    kernel = made()
+    gc.collect()
     references = sys.getrefcount(KERNEL)
     view = np.frombuffer(kernel)
-    kernel.learn(np.ones(3), *SAMPLE)
+    kernel.learn(*GOOD["learn"].values())
     before = view.copy()
     del kernel
     gc.collect()
@@ -290,13 +259,13 @@ def test_a_view_of_statistics_outlives_its_kernel_and_cannot_be_written():
 
 def test_an_array_that_is_resized_by_another_argument_is_refused():
     """Features are opened last, and stay where they are while C reads them."""
-    kernel, features = KERNEL(*arguments()), array.array("d", [1.0, 2.0, 3.0])
+    kernel, features = made(), array.array("d", [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match=r"features: expected the shape \(3,\), got \(1,\)"):
-        kernel.learn(features, Resizing(features), *SAMPLE[1:])
+        kernel.learn(features, Resizing(features), *[*SAMPLE.values()][1:])
 
 
 def test_no_arms_have_no_bounds():
-    assert KERNEL(*arguments()).bounds(0, 1.0, np.empty((0, DIM)), np.empty(0), np.empty(0))
+    assert made().bounds(0, 1.0, np.empty((0, DIM)), np.empty(0), np.empty(0))
 
 
 def test_a_module_of_another_interface_is_not_used(monkeypatch):

@@ -85,12 +85,18 @@ def test_every_algorithm_is_here_and_rounds_differ_in_size():
         assert {len(features) for features, _ in offered(environment)} == {1, 3, 4}
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS)
-@pytest.mark.parametrize("name", EVERY)
-def test_fed_with_the_rounds_of_a_run_it_decides_and_learns_as_that_run_did(name, environment):
-    agent, bandit = build(BANDIT, name, **EVERY[name]), online(name)
+WRAPPED = nestings(
+    name for name in BANDIT_PARAMETERS if not ALGORITHMS[name].wraps and not uses_clock(bandit_agent(name))
+)
+LED = [(name, EVERY[name], environment) for name in EVERY for environment in ENVIRONMENTS]
+LED += [(meta, wrapped(meta, base, BANDIT_PARAMETERS[base]), "noise") for meta, base in WRAPPED]
+
+
+@pytest.mark.parametrize(("name", "parameters", "environment"), LED)
+def test_fed_with_the_rounds_of_a_run_it_decides_and_learns_as_that_run_did(name, parameters, environment):
+    bandit = Bandit(name, dim=BANDIT.dim, seed=SEED, reward_range=ANY, **parameters)
+    agent, arms = build(BANDIT, name, **parameters), set()
     played = list(dw.play(agent, ENVIRONMENTS[environment], NUM_EPISODES, seed=SEED))
-    arms = set()
     for one, (decision, reward) in zip(played, fed(bandit, ENVIRONMENTS[environment]), strict=True):
         assert decision.arm == one.episode.actions[0]
         assert abs(decision.index - one.plan.q[0, 0, decision.arm]) <= 1e-9
@@ -98,24 +104,6 @@ def test_fed_with_the_rounds_of_a_run_it_decides_and_learns_as_that_run_did(name
         assert abs(reward - one.record.reward) <= 1e-9
         arms.add(decision.arm)
     assert len(arms) > 1
-    assert max(differences(bandit.state, played[-1].carry.state)) <= 1e-9
-
-
-@pytest.mark.parametrize(
-    ("meta", "base"),
-    nestings(
-        name
-        for name in BANDIT_PARAMETERS
-        if not ALGORITHMS[name].wraps and not uses_clock(bandit_agent(name))
-    ),
-)
-def test_wrapped_agents_decide_as_in_the_run_too(meta, base):
-    given = wrapped(meta, base, BANDIT_PARAMETERS[base])
-    bandit = Bandit(meta, dim=BANDIT.dim, seed=SEED, reward_range=ANY, **given)
-    played = list(dw.play(build(BANDIT, meta, **given), ENVIRONMENTS["noise"], NUM_EPISODES, seed=SEED))
-    for one, (decision, reward) in zip(played, fed(bandit, ENVIRONMENTS["noise"]), strict=True):
-        assert decision.arm == one.episode.actions[0]
-        assert abs(reward - one.record.reward) <= 1e-9
     assert max(differences(bandit.state, played[-1].carry.state)) <= 1e-9
 
 
@@ -139,39 +127,41 @@ def first_run(state: Any) -> Any:
 
 GOOD = np.array([[0.6, 0.0, 0.8], [0.1, 0.5, 0.2]])
 WAITING = 6  # the id of a decision that has no reward yet
-BAD_FEATURES: dict[str, tuple[Any, str]] = {
-    "no arms": (np.zeros((0, 3)), r"at least one arm, got the shape \(0, 3\)"),
-    "nothing": ([], r"shape \(any, 3\), got \(0,\)"),
-    "none": (None, "array of numbers, got None"),
-    "nan": ([[0.1, float("nan"), 0.2]], r"finite, got nan at index \(0, 1\)"),
-    "inf": ([[0.1, 0.2, 0.3], [float("-inf"), 0, 0]], r"finite, got -inf at index \(1, 0\)"),
-    "too large": ([[0.1, -1e7, 0.2]], r"between ±1e\+06, got one of size 1e\+07"),
-    "other dimension": (np.zeros((2, 4)), r"shape \(any, 3\), got \(2, 4\)"),
-    "one arm, not in a list": ([0.1, 0.2, 0.3], r"shape \(any, 3\), got \(3,\)"),
-    "too deep": (np.zeros((1, 2, 3)), r"shape \(any, 3\), got \(1, 2, 3\)"),
-    "ragged": ([[0.1, 0.2, 0.3], [0.1]], "array of numbers, got"),
-    "text": ([["0.1", "0.2", "0.3"]], "array of numbers, got"),
-    "complex": ([[0.1j, 0.2, 0.3]], "array of numbers, got"),
-}
-BAD_REWARDS: dict[str, Any] = {
-    "nan": float("nan"),
-    "inf": float("inf"),
-    "-inf": float("-inf"),
-    "too large": -1e200,
-    "text": "0.7",
-    "none": None,
-    "list": [0.7],
-    "complex": 0.7j,
-}
-BAD_IDS: dict[str, tuple[Any, str]] = {
-    "rewarded already": (2, "got '2': it was rewarded already"),
-    "never made": (7, "got '7': it was never made here, was lost in a crash, or was forgotten"),
-    "float": (1.0, "characters, got 1.0"),
-    "empty": ("", "characters, got ''"),
-    "long": ("x" * 201, "characters, got 'x+…"),
-    "large": (2**64, "characters, got 18446744073709551616"),
-    "boolean": (True, "characters, got True"),
-    "none": (None, "characters, got None"),
+MISTAKES: dict[str, tuple[str, tuple[Any, ...], str]] = {  # a call, and its error but for the end
+    **{
+        f"features {name}": ("decide", (features,), f"features must [^\n]*{message}[^\n]*$")
+        for name, features, message in (
+            ("none at all", np.zeros((0, 3)), r"at least one arm, got the shape \(0, 3\)"),
+            ("empty", [], r"shape \(any, 3\), got \(0,\)"),
+            ("none", None, "array of numbers, got None"),
+            ("nan", [[0.1, float("nan"), 0.2]], r"finite, got nan at index \(0, 1\)"),
+            ("inf", [[0.1, 0.2, 0.3], [float("-inf"), 0, 0]], r"finite, got -inf at index \(1, 0\)"),
+            ("too large", [[0.1, -1e7, 0.2]], r"between ±1e\+06, got one of size 1e\+07"),
+            ("of another dimension", np.zeros((2, 4)), r"shape \(any, 3\), got \(2, 4\)"),
+            ("of one arm, not in a list", [0.1, 0.2, 0.3], r"shape \(any, 3\), got \(3,\)"),
+            ("too deep", np.zeros((1, 2, 3)), r"shape \(any, 3\), got \(1, 2, 3\)"),
+            ("ragged", [[0.1, 0.2, 0.3], [0.1]], "array of numbers, got"),
+            ("text", [["0.1", "0.2", "0.3"]], "array of numbers, got"),
+            ("complex", [[0.1j, 0.2, 0.3]], "array of numbers, got"),
+        )
+    },
+    **{
+        f"reward {reward}": ("learn", (WAITING, reward), r"reward must be a [^\n]*number[^\n]*, got [^\n]+$")
+        for reward in (float("nan"), float("inf"), float("-inf"), -1e200, "0.7", None, [0.7], 0.7j)
+    },
+    **{
+        f"id {name}": ("learn", (id, 0.5), f"id must be [^\n]*{message}$")
+        for name, id, message in (
+            ("rewarded", 2, "got '2': it was rewarded already"),
+            ("never made", 7, "got '7': it was never made here, was lost in a crash, or was forgotten"),
+            ("float", 1.0, "characters, got 1.0"),
+            ("empty", "", "characters, got ''"),
+            ("long", "x" * 201, "characters, got 'x+…"),
+            ("large", 2**64, "characters, got 18446744073709551616"),
+            ("boolean", True, "characters, got True"),
+            ("none", None, "characters, got None"),
+        )
+    },
 }
 
 
@@ -184,39 +174,13 @@ def started(name: str) -> Bandit:
     return bandit
 
 
-@pytest.mark.parametrize("case", BAD_FEATURES)
-def test_bad_features_are_named_in_one_sentence(case):
-    features, message = BAD_FEATURES[case]
-    with pytest.raises(ValueError, match=f"^features must [^\n]*{message}[^\n]*$"):
-        started("greedy").decide(features)
-
-
-@pytest.mark.parametrize("case", BAD_REWARDS)
-def test_bad_rewards_are_named_in_one_sentence(case):
-    with pytest.raises(ValueError, match=r"^reward must be a [^\n]*number[^\n]*, got [^\n]+$"):
-        started("greedy").learn(WAITING, BAD_REWARDS[case])
-
-
-@pytest.mark.parametrize("case", BAD_IDS)
-def test_bad_ids_are_named_in_one_sentence(case):
-    number, message = BAD_IDS[case]
-    with pytest.raises(ValueError, match=f"^id must be [^\n]*{message}$"):
-        started("greedy").learn(number, 0.5)
-
-
 @pytest.mark.parametrize("name", EVERY)
-def test_mistakes_change_nothing(name):
+def test_mistakes_are_named_in_one_sentence_and_change_nothing(name):
     bandit, twin = started(name), started(name)
     before = bandit.state
-    for features, _ in BAD_FEATURES.values():
-        with pytest.raises(ValueError, match="features"):
-            bandit.decide(features)
-    for reward in BAD_REWARDS.values():
-        with pytest.raises(ValueError, match="reward"):
-            bandit.learn(WAITING, reward)
-    for number, _ in BAD_IDS.values():
-        with pytest.raises(ValueError, match="id"):
-            bandit.learn(number, 0.5)
+    for call, arguments, message in MISTAKES.values():
+        with pytest.raises(ValueError, match=f"^{message}"):
+            getattr(bandit, call)(*arguments)
     assert bits(bandit.state) == bits(before) == bits(twin.state)
     assert after(bandit) == after(twin)
     assert bits(bandit.state) == bits(twin.state) != bits(before)
