@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftwise.base import ArgumentError
 from driftwise.parts import FixedShare
 from tests.reference.adaptive import best_sequence, fixed_share
 
@@ -48,8 +47,3 @@ def test_no_weight_vanishes_and_a_late_change_is_found(share):
     for t in range(3000, 3020):
         log_weights = sharing.update(log_weights, np.array([-1.0, 0.0]), np.asarray(t))
     assert log_weights[1] > log_weights[0]
-
-
-def test_a_prior_that_leaves_nothing_to_the_others_is_refused():
-    with pytest.raises(ArgumentError, match=r"^favour must be a number in \[0, 0\.999\], got 1\.0$"):
-        FixedShare(favour=1.0)

@@ -1,11 +1,8 @@
 """Radii of confidence sets: the formulas written plainly."""
-# Bad arguments are the point of some tests here.
-# pyright: reportArgumentType=false, reportCallIssue=false
 
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import jax
@@ -15,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftwise.base import Forgetting, Moments, Radius, Sample, WeightFunction, from_config, to_config
+from driftwise.base import Forgetting, Moments, Radius, Sample, WeightFunction
 from driftwise.base.jax_backend import register_parts
 from driftwise.parts import (
     ConfidenceRadius,
@@ -89,11 +86,6 @@ def test_a_phase_has_its_number_from_its_first_tick_on():
     assert found == 3 * [0.5] + 4 * [0.25] + 3 * [0.125]
 
 
-@pytest.mark.parametrize("radius", EXAMPLES, ids=str)
-def test_a_radius_maps_to_plain_values_and_back(radius):
-    assert from_config(to_config(radius)) == radius
-
-
 GRIDS: list[dict[str, Any]] = [
     dict(noise_scale=(0.1, 0.5, 1.0), delta=(0.01, 0.1, 1.0), information="determinant"),
     dict(noise_scale=0.5, shares=(0, 2, 9), spread="epochs"),
@@ -145,18 +137,3 @@ def test_failures_of_all_rounds_together_stay_below_delta():
     total = np.exp(-log_failure(0.05, 0, rounds, np)).sum()
     assert 0.04 < total < 0.05  # the tail after a million rounds is δ/(2(1 + ln 10⁶)) = 0.0017
     assert log_failure(0.05, 1000, 7) == pytest.approx(math.log(1000 / 0.05))
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        (dict(noise_scale=-1.0), "noise_scale must be a number of at least 0, got -1.0"),
-        (dict(delta=0), "delta must be a number in (0, 1], got 0"),
-        (dict(shares=-1), "shares must be a number of at least 0, got -1"),
-        (dict(samples=(9, -2)), "samples must be a number of at least 0, got -2"),
-        (dict(spread="round"), "spread must be one of rounds, epochs, got 'round' (did you mean 'rounds'?)"),
-    ],
-)
-def test_bad_arguments_are_refused(bad, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        ConfidenceRadius(**{"noise_scale": 1.0, **bad})

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-import re
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from driftwise.base import Sample, Spec
 from driftwise.parts import ConfidenceRadius
 from driftwise.parts.regression import empty_moments
 from driftwise.theory import bandit_tuning, tuning
+from driftwise.theory.bounds import Setting
 from driftwise.theory.confidence import bandit_radius
-from tests.examples import PARAMETERS
+from tests.examples import PARAMETERS, refused
 
 SPEC = Spec(num_states=3, num_actions=2, dim=4, horizon=4)
 SIZES: dict[str, Any] = dict(dim=4, horizon=4, num_episodes=100)
@@ -32,31 +33,18 @@ SIZES: dict[str, Any] = dict(dim=4, horizon=4, num_episodes=100)
     ],
 )
 def test_rate_of_opt_wlsvi(name, log_inverse_rate):
-    rate = tuning.opt_wlsvi_rate(**SIZES, variation=4.0, tuning=name)
-    np.testing.assert_allclose(-np.log(rate), log_inverse_rate, rtol=1e-9)
-
-
-def test_no_variation_means_no_forgetting():
-    for name in ("paper", "horizon_aware", "ridge_dim", "orthogonal"):
-        assert tuning.opt_wlsvi_rate(**SIZES, variation=0.0, tuning=name) == 1.0
-    assert tuning.restart_period(**SIZES, variation=0.0) == 100
-
-
-def test_more_variation_means_faster_forgetting():
-    rates = [tuning.opt_wlsvi_rate(**SIZES, variation=v) for v in (0.1, 1.0, 10.0, 100.0)]
-    periods = [tuning.restart_period(**SIZES, variation=v) for v in (0.1, 1.0, 10.0, 100.0)]
+    variations = (0.0, 0.1, 1.0, 4.0, 100.0)
+    rates = [tuning.opt_wlsvi_rate(**SIZES, variation=each, tuning=name) for each in variations]
+    np.testing.assert_allclose(-np.log(rates[3]), log_inverse_rate, rtol=1e-9)
     assert rates == sorted(rates, reverse=True)
-    assert periods == sorted(periods, reverse=True)
+    assert rates[0] == 1
 
 
 @pytest.mark.parametrize(
     ("variation", "period"),
     [
-        (4.0, 10),  # √(4·100/4) = 10
-        (3.0, 12),  # √133.3 = 11.55
-        (1e-3, 100),  # √4e5 = 632 is longer than the run
-        (5e-324, 100),
-        (1e6, 1),
+        *((4.0, 10), (3.0, 12), (1e6, 1)),  # √(4·100/4) = 10, √133.3 = 11.55
+        *((1e-3, 100), (5e-324, 100), (0.0, 100)),  # √4e5 = 632 is longer than the run
     ],
 )
 def test_restart_period(variation, period):
@@ -69,12 +57,8 @@ def test_radius_of_opt_wlsvi():
     np.testing.assert_allclose(radius, 58.5023179418, rtol=1e-11)
     assert tuning.opt_wlsvi_radius(**SIZES, delta=0.1, rate=0.95, beta_scale=0.5) == radius / 2
     # η = 1 counts as a memory of K = 100: 16·√log(3200·100/0.1) = 16·√14.97866…
-    np.testing.assert_allclose(
-        tuning.opt_wlsvi_radius(**SIZES, delta=0.1, rate=1.0), 16 * np.sqrt(np.log(3.2e6)), rtol=1e-12
-    )
-
-
-def test_radius_of_lsvi_ucb():
+    still = tuning.opt_wlsvi_radius(**SIZES, delta=0.1, rate=1.0)
+    np.testing.assert_allclose(still, 16 * np.sqrt(np.log(3.2e6)), rtol=1e-12)
     # 16·√log(2·4·400/0.1) = 16·√log(32000) = 16·√10.3734911818…
     np.testing.assert_allclose(tuning.lsvi_ucb_radius(**SIZES, delta=0.1), 51.5326473465, rtol=1e-11)
 
@@ -106,17 +90,8 @@ def test_radii_cover_the_ridge_term_of_signed_measures(seed):
 
 
 def test_exploration_probability():
-    np.testing.assert_allclose(
-        tuning.exploration_probability(num_actions=2, num_episodes=2000), 0.1, rtol=1e-12
-    )
+    assert tuning.exploration_probability(num_actions=2, num_episodes=2000) == pytest.approx(0.1, rel=1e-12)
     assert tuning.exploration_probability(num_actions=5, num_episodes=3) == 1.0
-
-
-def test_period_if_the_variation_of_epochs_is_told():
-    # Δ = 4, d = 4, K = 100: 25^⅔·4^⅓ = 8.5499 · 1.5874 = 13.57
-    assert tuning.restart_period_if_known(**SIZES, variation=4.0) == 14
-    assert tuning.restart_period_if_known(**SIZES, variation=0.2) == 100  # 0.04·100 = 4: no shorter than K
-    assert tuning.restart_period_if_known(**SIZES, variation=1e300) == 1
 
 
 def test_blocks_and_rates_of_borl():
@@ -191,72 +166,61 @@ def test_tuned_forms_build_valid_agents(name, variation):
 
 
 def test_tuned_opt_wlsvi_uses_its_formulas():
-    agent = opt_wlsvi.tuned(
-        SPEC, num_episodes=100, variation=4.0, delta=0.1, beta_scale=0.2, tuning="ridge_dim"
-    )
+    run: dict[str, Any] = dict(num_episodes=100, variation=4.0)
+    agent = opt_wlsvi.tuned(SPEC, **run, delta=0.1, beta_scale=0.2, tuning="ridge_dim")
     rate = tuning.opt_wlsvi_rate(**SIZES, variation=4.0, tuning="ridge_dim")
     radius = tuning.opt_wlsvi_radius(**SIZES, delta=0.1, rate=rate, beta_scale=0.2)
     assert agent == opt_wlsvi(SPEC, rate=rate, radius=radius, ridge=4.0)
-    assert opt_wlsvi.tuned(SPEC, num_episodes=100, variation=4.0).ridge == 1.0
+    assert opt_wlsvi.tuned(SPEC, **run).ridge == 1.0
 
 
-RADIUS: dict[str, Any] = dict(dim=4, horizon=4, num_episodes=100, delta=0.1, rate=0.9)
-RATE: dict[str, Any] = dict(dim=4, horizon=4, num_episodes=100, variation=1.0)
+RUN: dict[str, Any] = dict(dim=4, num_episodes=100, variation=1.0)
+RADIUS: dict[str, Any] = dict(**SIZES, delta=0.1, rate=0.9)
+FORGETTING = [bandit_tuning.bandit_memory, bandit_tuning.bandit_rate, bandit_tuning.bandit_window]
+RATES = [partial(function, horizon=4) for function in (tuning.opt_wlsvi_rate, tuning.restart_period)]
+ALL = [*FORGETTING, bandit_tuning.weight_ucb_rate, *RATES, Setting]
 
 
 @pytest.mark.parametrize(
-    ("function", "arguments", "message"),
+    ("functions", "right", "wrong", "expected"),
     [
+        (ALL, RUN, dict(dim=0), "a positive integer, got 0"),
+        (ALL, RUN, dict(num_episodes=1.5), "a positive integer, got 1.5"),
+        (ALL, RUN, dict(variation=-1.0), "a number of at least 0, got -1.0"),
+        (ALL, RUN, dict(variation=np.nan), "a number of at least 0, got nan"),
+        (ALL, RUN, dict(variation=(1.0, 2.0)), "a single number, got (1.0, 2.0)"),
+        (FORGETTING, RUN, dict(tuning="correct"), "one of published, corrected, orthogonal, got 'correct'"),
+        (FORGETTING, RUN, dict(ridge="two"), "one of one, dim, got 'two'"),
+        *((FORGETTING, RUN, dict(ridge=each), f"a number above 0, got {each}") for each in (0, True, None)),
+        ([Setting], RUN, dict(horizon=-1), "a positive integer, got -1"),
+        ([Setting], RUN, dict(delta=0), "a number in (0, 1], got 0"),
+        ([Setting], RUN, dict(ridge=0.0), "a number above 0, got 0.0"),
+        ([Setting], RUN, dict(constant=-1), "a number of at least 0, got -1"),
+        (RATES[:1], RUN, dict(tuning="papr"), "one of paper,"),
+        ([tuning.opt_wlsvi_radius], RADIUS, dict(rate=0.0), "a number in (0, 1], got 0.0"),
+        ([tuning.opt_wlsvi_radius], RADIUS, dict(rate=(0.9, 0.8)), "a single number,"),
+        ([tuning.opt_wlsvi_radius], RADIUS, dict(delta=2), "a number in (0, 1], got 2"),
+        ([tuning.opt_wlsvi_radius], RADIUS, dict(num_episodes="a"), "a positive integer, got 'a'"),
+        ([tuning.opt_wlsvi_radius], RADIUS, dict(beta_scale=-1), "a number of at least 0, got -1"),
         (
-            tuning.opt_wlsvi_rate,
-            {**RATE, "variation": -1.0},
-            "variation must be a number of at least 0, got -1.0",
+            [tuning.borl_block_length],
+            dict(dim=4, num_episodes=9),
+            dict(tuning="published"),
+            "one of corrected, paper",
         ),
+        ([tuning.borl_rates], dict(dim=4), dict(num_episodes=0), "a positive integer, got 0"),
+        ([tuning.drift_regime], dict(dim=4, num_episodes=100), dict(memory=0), "a number above 0, got 0"),
+        ([bandit_tuning.bob_windows], {}, dict(block_length=0), "a positive integer, got 0"),
         (
-            tuning.opt_wlsvi_rate,
-            {**RATE, "variation": np.nan},
-            "variation must be a number of at least 0, got nan",
-        ),
-        (tuning.opt_wlsvi_rate, {**RATE, "variation": (1.0, 2.0)}, "variation must be"),
-        (tuning.opt_wlsvi_rate, {**RATE, "dim": 0}, "dim must be a positive integer, got 0"),
-        (tuning.opt_wlsvi_rate, {**RATE, "tuning": "papr"}, "tuning must be one of paper,"),
-        (
-            tuning.restart_period,
-            {**RATE, "num_episodes": 1.5},
-            "num_episodes must be a positive integer, got 1.5",
-        ),
-        (
-            tuning.borl_block_length,
-            {"dim": 4, "num_episodes": 100, "tuning": "published"},
-            "tuning must be one of corrected, paper, got 'published'",
-        ),
-        (tuning.borl_rates, {"dim": 4, "num_episodes": 0}, "num_episodes must be a positive integer, got 0"),
-        (
-            tuning.drift_regime,
-            {"memory": 0, "dim": 4, "num_episodes": 100},
-            "memory must be a number above 0, got 0",
-        ),
-        (bandit_tuning.bob_windows, {"block_length": 0}, "block_length must be a positive integer, got 0"),
-        (
-            bandit_radius,
-            {"dim": 4, "samples": 9, "shares": 0, "noise_scale": 1.0},
-            "shares must be a number of at least 1, got 0",
-        ),
-        (tuning.opt_wlsvi_radius, {**RADIUS, "rate": 0.0}, "rate must be a number in (0, 1], got 0.0"),
-        (tuning.opt_wlsvi_radius, {**RADIUS, "rate": (0.9, 0.8)}, "rate must be"),
-        (tuning.opt_wlsvi_radius, {**RADIUS, "delta": 2}, "delta must be a number in (0, 1], got 2"),
-        (
-            tuning.opt_wlsvi_radius,
-            {**RADIUS, "num_episodes": "a"},
-            "num_episodes must be a positive integer, got 'a'",
-        ),
-        (
-            tuning.opt_wlsvi_radius,
-            {**RADIUS, "beta_scale": -1},
-            "beta_scale must be a number of at least 0, got -1",
+            [bandit_radius],
+            dict(dim=4, samples=9, noise_scale=1.0),
+            dict(shares=0),
+            "a number of at least 1, got 0",
         ),
     ],
 )
-def test_bad_arguments_are_refused_by_name(function, arguments, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        function(**arguments)
+def test_bad_arguments_are_refused_by_name(functions, right, wrong, expected):
+    (name,) = wrong
+    for function in functions:
+        with refused(f"{name} must be {expected}"):
+            function(**right | wrong)
