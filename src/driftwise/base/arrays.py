@@ -1,7 +1,6 @@
-"""The few operations in which array libraries differ, behind one table.
+"""The few operations in which array libraries differ: NumPy's form here, JAX's in `base.jax_backend`.
 
-Everything else in the parts is the Python array API. NumPy is built in here; the JAX entries are
-added by `driftwise.base.jax_backend`, so that nothing on the NumPy path ever imports JAX.
+Everything else in the parts is the Python array API. Nothing on the NumPy path imports JAX.
 """
 
 from __future__ import annotations
@@ -10,41 +9,17 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from driftwise.base.part import index_part, numeric_values
 from driftwise.base.types import Array
 
-try:  # what `np.linalg.inv` calls after its checks of the arguments; not public
+try:  # what `np.linalg` calls after its checks of the arguments, in half the time; not public
     from numpy.linalg import _umath_linalg
 except ImportError:
     _umath_linalg = None
-
-
-class Backend(NamedTuple):
-    """Operations that a library adds to the array API."""
-
-    scan: Callable[..., Any]
-    spd_inverse: Callable[[Array], Array]
-    spd_solve: Callable[[Array, Array], Array]
-    spd_root: Callable[[Array], Array]
-    spd_products: Callable[[Array, Array], Array]
-    sandwich: Callable[[Array, Array], Array]
-    map_batched: Callable[..., Array]
-    vecdot: Callable[[Array, Array], Array]
-    order_after: Callable[[Array, Array], Array]
-    identity: Callable[[int, Any], Array]
-    while_loop: Callable[..., Any]
-    map_stacked: Callable[..., Any]
-
-
-def namespace(array: Array) -> Any:
-    """Return the array library that `array` belongs to, or scalar functions for a float."""
-    if type(array) is np.ndarray:
-        return np
-    return _FloatNamespace if type(array) is float else array.__array_namespace__()
 
 
 class _FloatNamespace:
@@ -57,38 +32,66 @@ class _FloatNamespace:
         return first if condition else second
 
 
+def namespace(array: Array) -> Any:
+    """Return the array library that `array` belongs to, or scalar functions for a float."""
+    if type(array) is np.ndarray:
+        return np
+    return _FloatNamespace if type(array) is float else array.__array_namespace__()
+
+
+def _jax() -> Any:
+    from driftwise.base import jax_backend
+
+    return jax_backend
+
+
 def scan(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: tuple, *, reverse: bool = False) -> Any:
     """`carry, y = step(carry, x)` over the leading axis of the tuple `xs`; returns `(carry, ys)`."""
-    return _backend(xs[0]).scan(step, carry, xs, reverse=reverse)
+    if namespace(xs[0]) is not np:
+        return _jax().scan(step, carry, xs, reverse)
+    length = len(xs[0])
+    if length == 1:  # a bandit's: nothing to put together
+        carry, y = step(carry, tuple([x[0] for x in xs]))
+        return carry, tuple([column[None] for column in y]) if isinstance(y, tuple) else y[None]
+    ys: list[Any] = [None] * length
+    for i in reversed(range(length)) if reverse else range(length):
+        carry, ys[i] = step(carry, tuple(x[i] for x in xs))
+    if isinstance(ys[0], tuple):
+        return carry, tuple(np.stack(column) for column in zip(*ys, strict=True))
+    return carry, np.stack(ys)
 
 
 def spd_inverse(matrix: Array) -> Array:
     """Inverse of symmetric positive definite matrices `[..., d, d]`."""
-    return _backend(matrix).spd_inverse(matrix)
+    return np.linalg.inv(matrix) if namespace(matrix) is np else _jax().small_matrices.spd_inverse(matrix)
 
 
 def spd_solve(matrix: Array, vector: Array) -> Array:
     """`M⁻¹x` of symmetric positive definite matrices `[..., d, d]` and vectors `[..., d]`."""
-    return _backend(matrix).spd_solve(matrix, vector)
+    if namespace(matrix) is np:
+        return np.linalg.solve(matrix, vector[..., None])[..., 0]
+    return _jax().small_matrices.spd_solve(matrix, vector)
 
 
 def spd_root(matrix: Array) -> Array:
     """Cholesky's `L`, with `LLᵀ` the symmetric positive definite matrices `[..., d, d]`."""
-    return _backend(matrix).spd_root(matrix)
+    return np.linalg.cholesky(matrix) if namespace(matrix) is np else _jax().small_matrices.spd_root(matrix)
 
 
 def sandwich(outer: Array, inner: Array) -> Array:
     """`MNM` of symmetric matrices `[..., d, d]`."""
-    return _backend(outer).sandwich(outer, inner)
+    return outer @ inner @ outer if namespace(outer) is np else _jax().small_matrices.sandwich(outer, inner)
 
 
 def spd_products(matrix: Array, vectors: Array) -> Array:
     """`x₁ᵀΛ⁻¹x_i` of symmetric positive definite matrices `[..., d, d]` and few rows `[..., n, d]`."""
-    return _backend(matrix).spd_products(matrix, vectors)
+    if namespace(matrix) is not np:
+        return _jax().small_matrices.spd_products(matrix, vectors)
+    return np.vecdot(vectors, spd_solve(matrix, vectors[..., 0, :])[..., None, :])
 
 
 def invert_or_nan(matrix: np.ndarray) -> np.ndarray:
-    """The inverse of one small NumPy matrix, NaN if it has none; `np.linalg.inv` takes twice the time."""
+    """The inverse of one small NumPy matrix, NaN if it has none."""
     if _umath_linalg is not None:
         return _umath_linalg.inv(matrix)
     try:
@@ -105,7 +108,7 @@ def solve_rows_or_nan(matrix: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def solve_or_nan(matrices: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """`M⁻¹x` of small NumPy matrices `[J, d, d]`, NaN where there is none; faster than `np.linalg.solve`."""
+    """`M⁻¹x` of small NumPy matrices `[J, d, d]`, NaN where there is none."""
     if _umath_linalg is not None:
         return _umath_linalg.solve1(matrices, vector)
     return invert_or_nan(matrices) @ vector
@@ -123,12 +126,18 @@ def cholesky_or_nan(matrices: np.ndarray) -> np.ndarray:
 
 def map_batched(function: Callable[[Array], Array], xs: Array, *, at_once: int) -> Array:
     """`function(x)` for every `x` of the leading axis, `at_once` of them in memory together."""
-    return _backend(xs).map_batched(function, xs, at_once=at_once)
+    if namespace(xs) is np:
+        return np.stack([function(x) for x in xs])
+    return _jax().map_batched(function, xs, at_once)
 
 
 def while_loop(keep: Callable[[Any], Array], step: Callable[[Any], Any], carry: Any) -> Any:
     """`carry = step(carry)` as long as `keep(carry)`; `carry` is a tuple of arrays."""
-    return _backend(carry[0]).while_loop(keep, step, carry)
+    if namespace(carry[0]) is not np:
+        return _jax().while_loop(keep, step, carry)
+    while keep(carry):
+        carry = step(carry)
+    return carry
 
 
 def map_stacked(function: Callable[[Any, Any], Any], stacked: Any, states: Any, like: Array) -> Any:
@@ -136,7 +145,13 @@ def map_stacked(function: Callable[[Any, Any], Any], stacked: Any, states: Any, 
 
     Without parts, the states are stacked, and the function gets None in their place.
     """
-    return _backend(like).map_stacked(function, stacked, states)
+    if namespace(like) is not np:
+        return _jax().map_stacked(function, stacked, states)
+    leaves = [] if stacked is None else [number.value for number in numeric_values(stacked)]
+    map_tree(leaves.append, states)
+    parts = (None if stacked is None else index_part(stacked, j) for j in range(len(leaves[0])))
+    results = [function(part, map_tree(operator.itemgetter(j), states)) for j, part in enumerate(parts)]
+    return map_tree(lambda *leaves: np.stack(leaves), *results)
 
 
 def order_after(array: Array, other: Array) -> Array:
@@ -145,17 +160,25 @@ def order_after(array: Array, other: Array) -> Array:
     On CPUs XLA may run two of LAPACK's factorisations of many matrices at once if neither depends on the
     other, and then they can wait for each other's threads for ever (seen with JAX 0.10 on two cores).
     """
-    return _backend(array).order_after(array, other)
+    return array if namespace(array) is np else _jax().small_matrices.order_after(array, other)
 
 
 def vecdot(first: Array, second: Array) -> Array:
     """`Σ_i a_i b_i` over the last axis."""
-    return _backend(first).vecdot(first, second)
+    return np.vecdot(first, second) if namespace(first) is np else _jax().vecdot(first, second)
 
 
 def identity_like(matrix: Array) -> Array:
     """The identity of the size and type of matrices `[..., d, d]`; not to be written to."""
-    return _backend(matrix).identity(matrix.shape[-1], matrix.dtype)
+    xp, size = namespace(matrix), matrix.shape[-1]
+    return _identity(size, matrix.dtype) if xp is np else xp.eye(size, dtype=matrix.dtype)
+
+
+@functools.cache
+def _identity(size: int, dtype: Any) -> Array:
+    identity = np.eye(size, dtype=dtype)
+    identity.flags.writeable = False
+    return identity
 
 
 def map_tree(function: Callable[..., Any], *trees: Any) -> Any:
@@ -186,69 +209,3 @@ def write_at(buffer: Array, index: Any, value: Array) -> Array:
         return buffer.at[index].set(value)
     buffer[index] = value
     return buffer
-
-
-def _backend(array: Array) -> Backend:
-    if type(array) is np.ndarray:
-        return BACKENDS["numpy"]
-    name = namespace(array).__name__
-    if name == "jax.numpy" and name not in BACKENDS:
-        import driftwise.base.jax_backend  # noqa: F401 (registers itself)
-    return BACKENDS[name]
-
-
-def _scan_loop(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: tuple, *, reverse: bool) -> Any:
-    length = len(xs[0])
-    if length == 1:  # a bandit's: nothing to put together
-        carry, y = step(carry, tuple([x[0] for x in xs]))
-        return carry, tuple([column[None] for column in y]) if isinstance(y, tuple) else y[None]
-    ys: list[Any] = [None] * length
-    for i in reversed(range(length)) if reverse else range(length):
-        carry, ys[i] = step(carry, tuple(x[i] for x in xs))
-    if isinstance(ys[0], tuple):
-        return carry, tuple(np.stack(column) for column in zip(*ys, strict=True))
-    return carry, np.stack(ys)
-
-
-def _loop_while(keep: Callable[[Any], Array], step: Callable[[Any], Any], carry: Any) -> Any:
-    while keep(carry):
-        carry = step(carry)
-    return carry
-
-
-@functools.cache
-def _identity(size: int, dtype: Any) -> Array:
-    identity = np.eye(size, dtype=dtype)
-    identity.flags.writeable = False
-    return identity
-
-
-def _products(matrix: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    solved = np.linalg.solve(matrix, vectors[..., 0, :, None])[..., 0]
-    return np.vecdot(vectors, solved[..., None, :])
-
-
-def _map_stacked(function: Callable[[Any, Any], Any], stacked: Any, states: Any) -> Any:
-    leaves = [] if stacked is None else [number.value for number in numeric_values(stacked)]
-    map_tree(leaves.append, states)
-    parts = (None if stacked is None else index_part(stacked, j) for j in range(len(leaves[0])))
-    results = [function(part, map_tree(operator.itemgetter(j), states)) for j, part in enumerate(parts)]
-    return map_tree(lambda *leaves: np.stack(leaves), *results)
-
-
-BACKENDS: dict[str, Backend] = {
-    "numpy": Backend(
-        scan=_scan_loop,
-        spd_inverse=np.linalg.inv,
-        spd_solve=lambda matrix, vector: np.linalg.solve(matrix, vector[..., None])[..., 0],
-        spd_root=np.linalg.cholesky,
-        spd_products=_products,
-        sandwich=lambda outer, inner: outer @ inner @ outer,
-        map_batched=lambda function, xs, at_once: np.stack([function(x) for x in xs]),
-        vecdot=np.vecdot,
-        order_after=lambda array, other: array,
-        identity=_identity,
-        while_loop=_loop_while,
-        map_stacked=_map_stacked,
-    )
-}

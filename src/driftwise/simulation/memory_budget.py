@@ -49,16 +49,21 @@ def require_task_memory(tasks: Sequence[Task], *, at_once: int = 1, split: bool 
     first, needed = tasks[number], sum(size for size, _ in largest)
     together = f"{len(largest)} at once, of " * (len(largest) > 1)
     a_run = f"{format_bytes(most // first.num_runs)} a run"
-    sizes = f"{together}{_sizes(first, 'chunk_size')}, {a_run}, {first.agent!r}"
     free = _free(first)
     fitting = int(free / max(needed, 1) * first.num_runs)
     fewer = f"play about {fitting} runs at once, the others after them with first_run, or " * (fitting > 0)
     advice = f"{fewer}take a shorter window{' or float32' * (first.precision == 'float64')}"
+    sizes = f"{together}{_sizes(first, 'chunk_size')}, {a_run}, {first.agent!r}"
     require_memory(f"{first.prefix}simulation", needed, sizes, free, advice)
 
 
 def measure_footprint(task: Task) -> Footprint:
     """Return the bytes that a task takes, by the shapes of its arrays."""
+
+    def size_of(tree: Any) -> int:
+        leaves = jax.tree.leaves(jax.eval_shape(lambda leaf: leaf, tree))  # numbers of parts too
+        return sum(count_bytes(leaf.shape, itemsize=leaf.dtype.itemsize) for leaf in leaves)
+
     dtype, spec = np.dtype(task.precision), task.agent.spec
     grid, agents = lower_agent(task.agent, dtype)
     size, points = math.prod(grid), -(-task.num_episodes // task.record_every)
@@ -67,9 +72,8 @@ def measure_footprint(task: Task) -> Footprint:
     with jax_settings(find_devices(task.device)[0]):
         states = init_states.eval_shape(agents, world, size)
         curves = size, states.point.shape[-1]
-        carried, records = _bytes(states), count_bytes((*curves, task.chunk_size))
-        played = count_bytes(plan, itemsize=dtype.itemsize)
-        return Footprint(_bytes(world), carried, records, played, count_bytes((*curves, points)))
+        records, played = count_bytes((*curves, task.chunk_size)), count_bytes(plan, itemsize=dtype.itemsize)
+        return Footprint(size_of(world), size_of(states), records, played, count_bytes((*curves, points)))
 
 
 def estimate_bytes(task: Task, shapes: Footprint) -> int:
@@ -106,11 +110,6 @@ def _free(task: Task) -> int:
     """Return the bytes that are free on the device of a task."""
     stats = find_devices(task.device)[0].memory_stats()  # CPUs have none
     return free_memory() if stats is None else stats["bytes_limit"] - stats["bytes_in_use"]
-
-
-def _bytes(tree: Any) -> int:
-    leaves = jax.tree.leaves(jax.eval_shape(lambda leaf: leaf, tree))  # numbers of parts too
-    return sum(count_bytes(leaf.shape, itemsize=leaf.dtype.itemsize) for leaf in leaves)
 
 
 @contextlib.contextmanager

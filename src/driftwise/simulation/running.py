@@ -22,14 +22,10 @@ from driftwise.simulation.tasks import CHUNK, Chunk, Device, Engine, Job, OnChun
 
 
 class ChunkReporter:
-    """Calls a listener with every finished chunk of a task, once and in order.
-
-    The chunks are the same whether a simulation runs here, in other processes or from a checkpoint.
-    """
+    """Calls a listener with every finished chunk of a task, once and in order, wherever it was played."""
 
     def __init__(self, task: Task, listener: OnChunk) -> None:
         self._task, self._listener = task, listener
-        self._grid = grid_shape(task.agent)
         self._reported = 0  # episodes
         self._regret: np.ndarray | float = 0.0  # cumulative, after them
 
@@ -37,17 +33,15 @@ class ChunkReporter:
         """Report all chunks within the first `done` episodes; `sums` are those of `Simulation`."""
         task, every = self._task, self._task.record_every
         while self._reported < (end := min(self._reported + task.chunk_size, task.num_episodes)) <= done:
-            first, last = (
-                self._reported // every,
-                -(-end // every) if end == task.num_episodes else end // every,
-            )
+            first = self._reported // every
+            last = -(-end // every) if end == task.num_episodes else end // every
             self._reported = end
             if first == last:  # no point is finished yet
                 continue
             borders = np.minimum(np.arange(first, last + 1) * every, task.num_episodes)
             names = [name for name in sums if name in CURVES or name.startswith(DIAGNOSTIC)]
             own = {name: sums[name][first:last] for name in names}
-            curves = average_curves(own, np.diff(borders), self._grid)
+            curves = average_curves(own, np.diff(borders), grid_shape(task.agent))
             result = Result(**curves, state=None, manifest={}, signed=task.environment.continuing)
             steps = result.regret * result.lengths
             steps[..., 0] += self._regret
@@ -135,7 +129,8 @@ def run_tasks(
       recompute: replace checkpoints of other code or other versions, instead of refusing them.
       poll: called several times a second by engines, else about every second; what it raises ends the run.
     """
-    poll, furthest = poll or (lambda: None), dict.fromkeys(range(len(tasks)), -1)
+    poll = poll or (lambda: None)
+    furthest: dict[int, int] = {}
     chunks = {
         number: ChunkReporter(task, partial(on_chunk, number))
         for number, task in enumerate(tasks)
@@ -144,7 +139,7 @@ def run_tasks(
 
     def report(number: int, done: int, total: int) -> None:
         poll()
-        if done <= furthest[number]:  # work can be lost and repeated
+        if done <= furthest.get(number, -1):  # work can be lost and repeated
             return
         furthest[number] = done
         if progress is not None:

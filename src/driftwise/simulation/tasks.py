@@ -72,19 +72,18 @@ def require_stored(
     checkpoint: Mapping[str, np.ndarray], name: str, dtype: np.dtype, shape: tuple[int, ...] = ()
 ) -> None:
     """Refuse a checkpoint in which an array is missing, or of another type or shape."""
-    got = f"no {name}"
-    if name in checkpoint:
-        stored = checkpoint[name]
-        if (stored.dtype, stored.shape) == (dtype, shape):
-            return
+    stored = checkpoint.get(name)
+    if stored is None:
+        raise ArgumentError("checkpoint", OF_SAME_TASK, checkpoint, f"no {name}")
+    if (stored.dtype, stored.shape) != (dtype, shape):
         got = f"{name} of {stored.dtype}{list(stored.shape)} where {dtype}{list(shape)} was expected"
-    raise ArgumentError("checkpoint", OF_SAME_TASK, checkpoint, got)
+        raise ArgumentError("checkpoint", OF_SAME_TASK, checkpoint, got)
 
 
 def read_progress(checkpoint: Mapping[str, np.ndarray], num_episodes: int) -> tuple[int, float]:
     """Return the episodes that a checkpoint of a task has, and the seconds that they took."""
-    require_stored(checkpoint, "done", np.dtype(np.int64))
-    require_stored(checkpoint, "seconds", np.dtype(np.float64))
+    for name, kind in (("done", np.int64), ("seconds", np.float64)):
+        require_stored(checkpoint, name, np.dtype(kind))
     done, seconds = int(checkpoint["done"]), float(checkpoint["seconds"])
     if not 0 <= done <= num_episodes or not 0.0 <= seconds < math.inf:
         raise ArgumentError("checkpoint", OF_SAME_TASK, checkpoint, f"{done} episodes in {seconds} seconds")
@@ -92,10 +91,7 @@ def read_progress(checkpoint: Mapping[str, np.ndarray], num_episodes: int) -> tu
 
 
 class Chunk(NamedTuple):
-    """Curves of the points that a chunk of episodes has finished, `[*grid, runs, points]`.
-
-    A point is the mean over the episodes since the one before it; where all are recorded, it is an episode.
-    """
+    """Curves of the points that a chunk of episodes has finished, `[*grid, runs, points]`, as in `Result`."""
 
     environment: str  # labels in the experiment; empty in `simulate`
     agent: str
@@ -130,18 +126,15 @@ class Engine(Protocol):
     def finish(self, tasks: Sequence[Job], folder: Path, report: OnProgress, poll: Poll) -> None:
         """Bring the checkpoint of every task in the folder to its end.
 
-        The first report of a task has the episodes that were finished before. `poll` is called all the
-        while; an exception that it raises stops the tasks at their next checkpoint.
+        The first report of a task has the episodes that were finished before. What `poll` raises stops the
+        tasks at their next checkpoint.
         """
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """An agent, or a grid of its numbers, in an environment for some runs; see `simulate` for the fields.
-
-    Tasks are independent of each other and of the engine that runs them.
-    """
+    """An agent, or a grid of its numbers, in an environment for some runs; see `simulate` for the fields."""
 
     agent: Agent
     environment: Environment
@@ -205,5 +198,4 @@ class Task:
         """Return tasks of at most `RUNS_OF_A_TASK` of these runs, alike in size, as each size is compiled."""
         count = -(-self.num_runs // RUNS_OF_A_TASK)
         borders = [self.first_run + self.num_runs * i // count for i in range(count + 1)]
-        pairs = itertools.pairwise(borders)
-        return [replace(self, first_run=first, num_runs=stop - first) for first, stop in pairs]
+        return [replace(self, first_run=a, num_runs=b - a) for a, b in itertools.pairwise(borders)]

@@ -1,11 +1,10 @@
-"""Teaches JAX what the array API does not have: loops, small matrices, and parts as trees."""
+"""JAX's form of what the array API does not have: loops, small matrices, and parts as trees."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any
 
-from driftwise.base.arrays import BACKENDS, Backend
 from driftwise.base.extras import require_extra
 from driftwise.base.part import PARTS, is_part
 
@@ -13,33 +12,27 @@ with require_extra("simulate", "simulate"):
     import jax
     import jax.numpy as jnp
 
-from driftwise.base.jax_backend.small_matrices import (
-    jax_order_after,
-    jax_sandwich,
-    jax_spd_inverse,
-    jax_spd_products,
-    jax_spd_root,
-    jax_spd_solve,
-    on_gpu,
-)
+from driftwise.base.jax_backend import small_matrices
 
-BACKENDS["jax.numpy"] = Backend(
+while_loop = jax.lax.while_loop
+
+
+def scan(step: Any, carry: Any, xs: tuple, reverse: bool) -> Any:
     # On GPUs launching a turn of a loop takes as long as its work: ten steps make one.
-    scan=lambda step, carry, xs, reverse: jax.lax.scan(
-        step, carry, xs, reverse=reverse, unroll=10 if on_gpu() else 1
-    ),
-    spd_inverse=jax_spd_inverse,
-    spd_solve=jax_spd_solve,
-    spd_root=jax_spd_root,
-    spd_products=jax_spd_products,
-    sandwich=jax_sandwich,
-    map_batched=lambda function, xs, at_once: jax.lax.map(function, xs, batch_size=min(at_once, len(xs))),
-    vecdot=lambda first, second: jnp.sum(first * second, axis=-1),  # compiles better than many tiny products
-    order_after=jax_order_after,
-    identity=lambda size, dtype: jnp.eye(size, dtype=dtype),
-    while_loop=jax.lax.while_loop,
-    map_stacked=lambda function, stacked, states: jax.vmap(function)(stacked, states),
-)
+    return jax.lax.scan(step, carry, xs, reverse=reverse, unroll=10 if small_matrices.on_gpu() else 1)
+
+
+def map_batched(function: Any, xs: Any, at_once: int) -> Any:
+    return jax.lax.map(function, xs, batch_size=min(at_once, len(xs)))
+
+
+def map_stacked(function: Any, stacked: Any, states: Any) -> Any:
+    return jax.vmap(function)(stacked, states)
+
+
+def vecdot(first: Any, second: Any) -> Any:
+    return jnp.sum(first * second, axis=-1)  # compiles better than many tiny products
+
 
 _registered: set[type] = set()
 

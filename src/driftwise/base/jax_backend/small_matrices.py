@@ -121,35 +121,35 @@ _LARGEST = {"cpu": 16, "gpu": 16}
 _LARGEST_SANDWICH = 12  # on GPUs; beyond, two products are faster
 
 
-def jax_spd_inverse(matrix: Array) -> Array:
+def spd_inverse(matrix: Array) -> Array:
     """Inverse of symmetric positive definite matrices `[..., d, d]`, by the form that is fastest here."""
     if not _is_small(matrix):
         return inverse_by_cholesky(matrix)
     return kernels.invert_on_gpu(matrix) if on_gpu() else by_tiles(invert_lanes)(matrix)
 
 
-def jax_spd_solve(matrix: Array, vector: Array) -> Array:
+def spd_solve(matrix: Array, vector: Array) -> Array:
     """`Λ⁻¹x` of symmetric positive definite matrices `[..., d, d]` and vectors `[..., d]`."""
     if not _is_small(matrix):
         factor = _factorize(matrix)
         solved = _solve_factor(factor, vector[..., None], left_side=True)
         return _solve_factor(factor, solved, left_side=True, transpose_a=True)[..., 0]
-    return jnp.sum(jax_spd_inverse(matrix) * vector[..., None, :], axis=-1)
+    return jnp.sum(spd_inverse(matrix) * vector[..., None, :], axis=-1)
 
 
-def jax_spd_root(matrix: Array) -> Array:
+def spd_root(matrix: Array) -> Array:
     """`L` with `LLᵀ = Λ`, lower triangular, of symmetric positive definite matrices `[..., d, d]`."""
     if on_gpu() or not _is_small(matrix):
         return _factorize(matrix)
     return by_tiles(factorize_lanes)(matrix)
 
 
-def jax_order_after(array: Array, other: Array) -> Array:
+def order_after(array: Array, other: Array) -> Array:
     """`array`; if LAPACK is to factorise it, not before `other` is there."""
     return array if on_gpu() or _is_small(array) else array + 0 * other
 
 
-def jax_spd_products(matrix: Array, vectors: Array) -> Array:
+def spd_products(matrix: Array, vectors: Array) -> Array:
     """`x₁ᵀΛ⁻¹x_i` of symmetric positive definite matrices `[..., d, d]` and few rows `[..., n, d]`."""
     shape = jnp.broadcast_shapes(matrix.shape[:-2], vectors.shape[:-2])
     matrix, vectors = (jnp.broadcast_to(array, (*shape, *array.shape[-2:])) for array in (matrix, vectors))
@@ -157,11 +157,11 @@ def jax_spd_products(matrix: Array, vectors: Array) -> Array:
         half = _solve_factor(_factorize(matrix), vectors, left_side=False, transpose_a=True)
         return jnp.sum(half * half[..., :1, :], axis=-1)
     if on_gpu():
-        return jnp.sum(vectors * jax_spd_solve(matrix, vectors[..., 0, :])[..., None, :], axis=-1)
+        return jnp.sum(vectors * spd_solve(matrix, vectors[..., 0, :])[..., None, :], axis=-1)
     return by_tiles(project_lanes)(matrix, vectors)
 
 
-def jax_sandwich(outer: Array, inner: Array) -> Array:
+def sandwich(outer: Array, inner: Array) -> Array:
     """`MNM` of symmetric matrices `[..., d, d]`, by the form that is fastest here."""
     if on_gpu() and outer.shape[-1] <= _LARGEST_SANDWICH:
         return kernels.sandwich_on_gpu(outer, inner)
