@@ -68,12 +68,12 @@ def test_the_code_of_a_function_is_that_of_driftwise_and_of_its_own_module(
         )
         monkeypatch.delitem(sys.modules, f"foreign_{number}")
     ours = provenance.digest_code(make)
-    assert provenance.digest_code(provenance.describe_host) == provenance.provenance()["sources"]["driftwise"]
+    assert provenance.digest_code(provenance.find_commit) == provenance.provenance()["sources"]["driftwise"]
     assert len({ours, *found, provenance.digest_code(3)}) == 4
 
 
 def test_the_host_is_described_in_plain_values() -> None:
-    host = provenance.describe_host()
+    host = provenance.provenance()["host"]
     assert set(host) == {"name", "system", "machine", "cpu", "cpus"}
     assert host["cpus"] >= 1
     assert isinstance(host["cpu"], str)

@@ -26,23 +26,12 @@ except ImportError:  # Windows has other locks
 HOST = platform.node().replace(".", "-")
 _LEFTOVER_SECONDS = 24 * 3600  # after which whoever wrote it is gone
 _INHERITED = re.compile(r"/dev/stdin|/(dev|proc/self)/fd/\d+")  # what somebody writes to this process
-_FILE_TYPES = {
-    stat.S_IFREG: "a file",
-    stat.S_IFDIR: "a folder",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-}
+_FILE_TYPES = {stat.S_IFREG: "a file", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe"}
+_FILE_TYPES |= {stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
 
 
 def _file_kind(path: str | os.PathLike[str]) -> str:
     return _FILE_TYPES.get(stat.S_IFMT(os.stat(path).st_mode), "something else")
-
-
-def resolve_links(path: Path) -> Path:
-    """Return the path without links, whether or not anything is there."""
-    return Path(os.path.realpath(path))
 
 
 def resolve_file(path: Path) -> Path:
@@ -51,13 +40,13 @@ def resolve_file(path: Path) -> Path:
         if (kind := _file_kind(path)) != "a file":
             number = errno.EISDIR if kind == "a folder" else errno.EINVAL
             raise OSError(number, f"{path.name or path} is {kind}, not a file")
-    return resolve_links(path)
+    return Path(os.path.realpath(path))
 
 
 def ensure_folder(path: Path) -> None:
     """Create the folder behind `path` and its parents; an `OSError` says that something else is there."""
     try:
-        resolve_links(path).mkdir(parents=True, exist_ok=True)
+        Path(os.path.realpath(path)).mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise NotADirectoryError(errno.ENOTDIR, f"{path.name} is {_file_kind(path)}, not a folder") from None
 
@@ -70,10 +59,9 @@ def require_regular_file(path: str | os.PathLike[str]) -> None:
 
 
 def replace_file(path: Path, *content: bytes | memoryview) -> None:
-    """Write a file under a temporary name, then put it in the place of the old one.
+    """Write a file under a temporary name, then put it in the place of the old one, with the mode of that.
 
-    Its content may come in pieces. A link stays one, to the new file, which has the mode of the old one. What
-    is not a file is not replaced.
+    A link stays one, to the new file. What is not a file is not replaced.
     """
     path = resolve_file(path)
     try:
@@ -120,38 +108,31 @@ def read_stamp(path: Path) -> FileStamp | None:
 
 
 def replace_unchanged(path: Path, *content: bytes | memoryview, seen: FileStamp | None) -> FileStamp | None:
-    """Replace a file that has one writer, and return the stamp of the new one.
+    """Replace a file that has one writer, under a lock on the old one, and return the stamp of the new one.
 
     A `FileExistsError` says that somebody else writes to it now, or has since the stamp `seen` was read.
     """
     path = resolve_file(path)
-    with _locked(path):
+    with contextlib.ExitStack() as stack:
+        why = ""
         if seen is not None and read_stamp(path) not in (None, seen):
-            raise _shared(path, "has been replaced by somebody else since it was loaded or saved here")
+            why = "has been replaced by somebody else since it was loaded or saved here"
+        with contextlib.suppress(
+            OSError
+        ):  # there is no file, or no right to read it, or no lock in its system
+            file = stack.enter_context(path.open("rb"))
+            try:
+                if fcntl is not None:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    stack.callback(fcntl.flock, file, fcntl.LOCK_UN)  # closing it leaves that of a fork
+            except BlockingIOError:
+                why = "is being saved by somebody else"
+        if why:
+            text = f"{path.name} {why}: two agents need two files"
+            raise FileExistsError(errno.EEXIST, text, os.fspath(path))
         remove_leftovers(path.parent, path.name)
         replace_file(path, *content)
         return read_stamp(path)
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock on the file at `path`, if there is one, for as long as it takes to replace it."""
-    with contextlib.ExitStack() as stack:
-        if fcntl is not None:
-            with contextlib.suppress(FileNotFoundError, PermissionError):
-                file = stack.enter_context(path.open("rb"))
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    stack.callback(fcntl.flock, file, fcntl.LOCK_UN)  # closing it leaves that of a fork
-                except BlockingIOError:
-                    raise _shared(path, "is being saved by somebody else") from None
-                except OSError:  # a file system without locks
-                    pass
-        yield
-
-
-def _shared(path: Path, why: str) -> FileExistsError:
-    return FileExistsError(errno.EEXIST, f"{path.name} {why}: two agents need two files", os.fspath(path))
 
 
 def remove_leftovers(folder: Path, name: str = "") -> None:
@@ -168,14 +149,11 @@ def _writes(pid: int, thread: int) -> bool:
     """Return whether there is another process of this number, or another thread of this process."""
     if pid == os.getpid():
         return thread != threading.get_ident() and thread in [other.ident for other in threading.enumerate()]
-    if os.name != "posix":  # there, signal 0 would end it
-        return True
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # it is somebody else's
-        pass
+        if os.name == "posix":  # elsewhere, signal 0 would end it
+            os.kill(pid, 0)
+    except OSError as error:  # it may be somebody else's
+        return not isinstance(error, ProcessLookupError)
     return True
 
 
@@ -200,7 +178,7 @@ def temporary_path(path: Path) -> Path:
 @contextlib.contextmanager
 def output_folder(path: Path, names: Iterable[str]) -> Iterator[Path]:
     """Create the folder and check that the named files can be written; remove new folders after a failure."""
-    place = resolve_links(path)
+    place = Path(os.path.realpath(path))
     missing = [folder for folder in (place, *place.parents) if not folder.exists()]
     try:
         ensure_folder(path)
@@ -220,8 +198,7 @@ def output_folder(path: Path, names: Iterable[str]) -> Iterator[Path]:
 def lock_folder(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder, so that nobody else writes to it; an `OSError` if somebody does.
 
-    After a failure that leaves nothing else in the folder, the lock's file goes. It goes while it is locked:
-    whoever has opened it finds it locked, or without a name, and then `FileLock` takes a new one.
+    After a failure that leaves nothing else in the folder, the lock's file goes, while it is still locked.
     """
     with require_extra("writing a folder", "cli"):
         from filelock import FileLock, Timeout
@@ -241,10 +218,9 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
-    """Write files that belong together; the last one seals the set.
+    """Write files that belong together, all of them or none; the last one seals the set.
 
-    All are written under temporary names first: if any of that fails, what was in the folder stays as it
-    was. The old seal goes before the first file is replaced, so a folder with a seal is never a mixture.
+    The old seal goes before the first file is replaced, so a folder with a seal is never a mixture.
     """
     paths = [resolve_file(folder / name) for name in contents]
     try:

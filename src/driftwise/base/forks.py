@@ -10,8 +10,14 @@ _jax_user = 0  # the process that used JAX's devices when this one was forked fr
 
 def register_fork_hook() -> None:
     """Let every child that is forked from now on know whether its parent used JAX."""
+
+    def note_parent() -> None:
+        global _jax_user
+        if has_jax_begun():
+            _jax_user = os.getppid()
+
     if hasattr(os, "register_at_fork"):  # Windows has no forks
-        os.register_at_fork(after_in_child=_note_parent)
+        os.register_at_fork(after_in_child=note_parent)
 
 
 def require_own_devices() -> None:
@@ -34,9 +40,3 @@ def has_jax_begun() -> bool:
         return True
     jax.config.update("jax_num_cpu_devices", before)
     return False
-
-
-def _note_parent() -> None:
-    global _jax_user
-    if has_jax_begun():
-        _jax_user = os.getppid()

@@ -1,9 +1,7 @@
 """Parts: the frozen dataclasses that algorithms are put together from.
 
-A part prints, compares, hashes, and maps to and from a plain dictionary. Its numeric fields may hold
-a grid (nested tuples of numbers); they become array leaves when the simulator compiles, so that
-changing a rate never compiles anew. All other fields are part of the program's structure. A grid of parts has
-one representation: a part with a grid in its numbers.
+A part prints, compares, hashes, and maps to and from a plain dictionary. Its numeric fields may hold a grid
+(nested tuples of numbers), and are leaves of compiled programs; all other fields are part of their structure.
 """
 
 from __future__ import annotations
@@ -15,20 +13,12 @@ from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 
+from driftwise.base import validation
 from driftwise.base.extras import load_registered
 from driftwise.base.plugins import load_plugins, require_unique_name
 from driftwise.base.schema import build_from_table
 from driftwise.base.types import Numeric, Spec
-from driftwise.base.validation import (
-    ArgumentError,
-    require_choice,
-    require_count,
-    require_instance,
-    require_number,
-    require_numeric,
-    suggest_name,
-    to_nested_tuple,
-)
+from driftwise.base.validation import ArgumentError, require_instance, to_nested_tuple
 
 _T = TypeVar("_T", bound=type)
 
@@ -43,34 +33,30 @@ def number(*, or_part: type | None = None, default: Any = dataclasses.MISSING, *
     def check(name: str, value: Any) -> Any:
         if or_part is not None and is_part(value):
             return require_instance(name, value, or_part)
-        return require_numeric(name, value, **bounds)
+        return validation.require_numeric(name, value, **bounds)
 
     return _checked(check, default, numeric=True)
 
 
 def scalar(*, default: Any = dataclasses.MISSING, **bounds: float) -> Any:
     """A field of one number within the bounds of `require_number`; it is part of the structure."""
-    return _checked(partial(require_number, **bounds), default)
+    return _checked(partial(validation.require_number, **bounds), default)
 
 
 def count(*, default: Any = dataclasses.MISSING, largest: bool = False, **limits: int) -> Any:
-    """A field of one integer within the limits of `require_count`; it is part of the structure.
-
-    Where it is the size of a buffer, stacked parts take the `largest` of theirs.
-    """
-    return _checked(partial(require_count, **{"bits": 63, **limits}), default, largest=largest)
+    """A field of one integer within the limits of `require_count`; stacked parts may take the `largest`."""
+    return _checked(partial(validation.require_count, **{"bits": 63, **limits}), default, largest=largest)
 
 
 def choice(*choices: str, default: str) -> Any:
     """A field that takes one of a few words."""
-    return _checked(partial(require_choice, choices=choices), default)
+    return _checked(partial(validation.require_choice, choices=choices), default)
 
 
 def member(kind: type, *, stacked: bool = False, default: Any = dataclasses.MISSING) -> Any:
-    """A field that takes another part, or anything else of one kind; `stacked`, several of them as one.
+    """A field that takes another part, or anything else of one kind; with `default=None` it may be left out.
 
-    With `default=None` it may be left out. Parts that are alike but for their numbers are stacked as one,
-    with one more leading axis in its numbers: see `stack_parts` and `index_part`.
+    `stacked` parts, alike but for their numbers, are one part with a leading axis in them: `stack_parts`.
     """
 
     def check(name: str, value: Any) -> Any:
@@ -96,10 +82,7 @@ def _checked(check: Callable[[str, Any], Any], default: Any = dataclasses.MISSIN
 
 @dataclass_transform(frozen_default=True, field_specifiers=(number, scalar, count, choice, member, members))
 def record(cls: _T) -> _T:
-    """Make `cls` a frozen dataclass, checked on construction, that `from_config` can make by its name.
-
-    All of its fields are compared and printed.
-    """
+    """Make `cls` a frozen dataclass, checked on construction, that `from_config` can make by its name."""
     complete = cls.__dict__.get("__post_init__")
 
     def check(self: Any) -> None:
@@ -112,9 +95,9 @@ def record(cls: _T) -> _T:
 
     require_unique_name("a part", CONFIGURABLE, cls)
     cls.__post_init__ = check  # pyright: ignore[reportAttributeAccessIssue]
-    for name, method in _METHODS.items():  # for all records: a dataclass would compile its own
+    for name in ("__eq__", "__hash__", "__repr__"):
         if vars(cls).get(name) is None:  # Python sets the hash of a class with an `__eq__` of its own to None
-            setattr(cls, name, method)
+            setattr(cls, name, vars(_Record)[name])
     CONFIGURABLE[cls.__name__] = frozen = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
     return frozen
 
@@ -123,20 +106,18 @@ def _values(self: Any) -> dict[str, Any]:
     return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
 
-def _equal(self: Any, other: Any) -> bool:
-    return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
+class _Record:
+    """Methods of all records: a dataclass would compile its own."""
 
+    def __eq__(self, other: Any) -> bool:
+        return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
 
-def _hash(self: Any) -> int:
-    return hash(tuple(_values(self).values()))
+    def __hash__(self) -> int:
+        return hash(tuple(_values(self).values()))
 
-
-def _represent(self: Any) -> str:
-    named = (f"{name}={value!r}" for name, value in _values(self).items())
-    return f"{type(self).__qualname__}({', '.join(named)})"
-
-
-_METHODS = {"__eq__": _equal, "__hash__": _hash, "__repr__": _represent}
+    def __repr__(self) -> str:
+        named = (f"{name}={value!r}" for name, value in _values(self).items())
+        return f"{type(self).__qualname__}({', '.join(named)})"
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(number, scalar, count, choice, member, members))
@@ -248,10 +229,7 @@ def expand_grid(value: Any) -> tuple[Any, ...]:
 
 
 def to_config(value: Any) -> Any:
-    """A part as nested dictionaries of plain values, `{"type": "ExponentialWeights", "rate": 0.99}`.
-
-    Tuples become lists; so they do in dictionaries.
-    """
+    """A part as nested tables of plain values: `{"type": "ExponentialWeights", "rate": 0.99}`."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {"type": type(value).__name__, **to_config(_values(value))}
     if isinstance(value, dict):
@@ -270,7 +248,8 @@ def from_config(config: Any) -> Any:
             load_registered("parts")
             load_plugins()
         if name not in CONFIGURABLE:
-            raise ArgumentError("type", "name a part", name, f"{name!r}{suggest_name(name, CONFIGURABLE)}")
+            got = f"{name!r}{validation.suggest_name(name, CONFIGURABLE)}"
+            raise ArgumentError("type", "name a part", name, got)
         return build_from_table(CONFIGURABLE[name], {key: from_config(fields[key]) for key in fields})
     if isinstance(config, list):
         return tuple(from_config(item) for item in config)
@@ -281,26 +260,23 @@ _SIZES = "Spec"  # type of a table that describes the problem, and not the part
 
 
 def extract_parameters(config: Mapping[str, Any]) -> dict[str, int | float]:
-    """Single numbers of a configuration, by the shortest names that tell them apart.
+    """Single numbers of a configuration, but sizes of the problem, by the shortest names, as `base.rate`."""
+    numbers: dict[tuple[str, ...], int | float] = {}
 
-    `rate`, or `base.rate` where there is another one. Sizes of the problem are left out.
-    """
-    numbers = dict(_numbers(config))
+    def collect(table: Mapping[str, Any], *path: str) -> None:
+        for key, value in table.items():
+            if isinstance(value, Mapping):
+                if value.get("type") != _SIZES:
+                    collect(value, *path, key)
+            elif isinstance(value, int | float) and not isinstance(value, bool):
+                numbers[*path, key] = value
 
     def shorten(path: tuple[str, ...]) -> tuple[str, ...]:
         endings = (path[-size:] for size in range(1, len(path)))
         return next((end for end in endings if sum(key[-len(end) :] == end for key in numbers) == 1), path)
 
+    collect(config)
     return {".".join(shorten(path)): value for path, value in numbers.items()}
-
-
-def _numbers(config: Mapping[str, Any], *path: str) -> Iterator[tuple[tuple[str, ...], int | float]]:
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            if value.get("type") != _SIZES:
-                yield from _numbers(value, *path, key)
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            yield (*path, key), value
 
 
 def describe_structure(config: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Registries of functions by name, and plugins: modules of others that register more when they are imported.
 
 An installed package names its module as an entry point of the group `driftwise.plugins`; other modules are
-asked for by their names. What a process has imported, those that compute for it import too.
+asked for by their names.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ def load_plugins(modules: Sequence[str] = (), folders: Sequence[str] = (), *, na
       name: what errors call `modules`.
     """
     _load_installed()
-    if isinstance(modules, str) or not all(_is_module_name(module) for module in modules):
+    if isinstance(modules, str) or not all(
+        isinstance(module, str) and all(part.isidentifier() for part in module.split("."))
+        for module in modules
+    ):
         raise ArgumentError(name, "be names of modules, as mylab or mylab.drifts", list(modules))
     for folder in folders if modules else ():
         _folders[folder] = None
@@ -95,10 +98,6 @@ def _version_of(module: str) -> str:
         return "not installed"
 
 
-def _is_module_name(name: Any) -> bool:
-    return isinstance(name, str) and all(part.isidentifier() for part in name.split("."))
-
-
 def _reason(error: BaseException) -> str:
     """An error of a module's code in one line, with the place it comes from."""
     message = " ".join(f"{type(error).__name__}: {error}".split())
@@ -109,11 +108,7 @@ def _reason(error: BaseException) -> str:
 
 
 class Registry(dict[str, T]):
-    """Registered entries by their names.
-
-    Args:
-      noun: what errors call an entry, such as `"algorithm"`.
-    """
+    """Registered entries by their names; errors call one a `noun`, such as `"algorithm"`."""
 
     def __init__(self, noun: str) -> None:
         super().__init__()

@@ -32,23 +32,16 @@ def provenance() -> dict[str, Any]:
 
 @functools.cache
 def _of_process() -> dict[str, Any]:
-    return {
-        "versions": package_versions(),
-        "sources": {"driftwise": digest_files(_code(_PACKAGE))},
-        "commit": find_commit(),
-        "host": describe_host(),
-    }
-
-
-def package_versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that numbers depend on."""
     versions = {"python": platform.python_version(), "driftwise": __version__}
-    for name in ("jax", "jaxlib", "numpy"):
+    for name in ("jax", "jaxlib", "numpy"):  # that numbers depend on
         try:
             versions[name] = version(name)
         except PackageNotFoundError:
             versions[name] = "not installed"
-    return versions
+    host = {"name": platform.node(), "system": platform.platform(), "machine": platform.machine()}
+    host |= {"cpu": cpu_model(), "cpus": os.cpu_count()}
+    sources = {"driftwise": digest_files(_code(_PACKAGE))}
+    return {"versions": versions, "sources": sources, "commit": find_commit(), "host": host}
 
 
 def digest_files(files: Iterable[tuple[str, Path]]) -> str:
@@ -100,17 +93,6 @@ def digest_code(function: Any) -> str:
     own, module = _of_process()["sources"]["driftwise"], inspect.getmodule(function)
     path = Path((module and vars(module).get("__file__")) or "")
     return own if not path.is_file() or _PACKAGE in path.parents else f"{own}-{_digest_of_file(path)}"
-
-
-def describe_host() -> dict[str, Any]:
-    """Return the facts about the machine that explain numbers and times."""
-    return {
-        "name": platform.node(),
-        "system": platform.platform(),
-        "machine": platform.machine(),
-        "cpu": cpu_model(),
-        "cpus": os.cpu_count(),
-    }
 
 
 def cpu_model() -> str:

@@ -1,8 +1,7 @@
 """Addressed randomness: a number is a function of where it is used, not of what was drawn before.
 
-Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as
-1, 2, 3", SC 2011), written against the array API so that NumPy and JAX give the same bits. A key is
-two 32-bit words; `fold(key, i)` is the key at address `i` below it.
+Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC
+2011), the same bits on NumPy and JAX. A key is two 32-bit words; `fold(key, i)` is the key at `i` below it.
 """
 
 from __future__ import annotations

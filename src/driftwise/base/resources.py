@@ -98,16 +98,10 @@ def format_bytes(num_bytes: int) -> str:
 
 
 def require_memory(
-    what: str,
-    num_bytes: int,
-    sizes: str,
-    free: int | None = None,
-    advice: str = "lower the largest of these",
+    what: str, num_bytes: int, sizes: str, free: int | None = None, advice: str = "lower the largest of these"
 ) -> None:
     """Refuse what takes more memory than is free; `sizes` are those that it follows from."""
     free = free_memory() if free is None else free
     if num_bytes > free:
-        got = f"{format_bytes(num_bytes)} for {sizes}: {advice}"
-        raise ArgumentError(
-            what, f"fit into the {format_bytes(free)} of memory that are free", num_bytes, got
-        )
+        expected = f"fit into the {format_bytes(free)} of memory that are free"
+        raise ArgumentError(what, expected, num_bytes, f"{format_bytes(num_bytes)} for {sizes}: {advice}")

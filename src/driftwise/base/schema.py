@@ -74,10 +74,8 @@ Positive = Annotated[float, functools.partial(require_number, above=0)]
 NonNegative = Annotated[float, functools.partial(require_number, at_least=0)]
 
 
-def bind_arguments(
-    owner: str, expected: inspect.Signature, /, *args: Any, **kwargs: Any
-) -> inspect.BoundArguments:
-    """Arguments bound to a signature; where they do not fit, the error names their `owner`."""
+def bind_arguments(owner: str, expected: inspect.Signature, /, *args: Any, **kwargs: Any) -> Any:
+    """Return arguments bound to a signature; where they do not fit, the error names their `owner`."""
     try:
         return expected.bind(*args, **kwargs)
     except TypeError as error:
@@ -148,10 +146,8 @@ def _keywords(group: type) -> tuple[inspect.Parameter, ...]:
     keywords = []
     for name, hint in get_type_hints(group, include_extras=True).items():
         kind, default = hint, inspect.Parameter.empty
-        if get_origin(hint) is Required:
-            (kind,) = get_args(hint)
-        if get_origin(hint) is Annotated:
-            kind, default = get_args(hint)
+        if get_origin(hint) in (Required, Annotated):
+            kind, default = (*get_args(hint), default)[:2]
         keyword_only = inspect.Parameter.KEYWORD_ONLY
         keywords.append(inspect.Parameter(name, keyword_only, default=default, annotation=kind))
     return tuple(keywords)
@@ -170,21 +166,21 @@ def build_from_table(
     A parameter that ends in `_`, because the word is one of Python's, is the key without it.
 
     Args:
-      known: functions for arguments that the caller knows itself. They are passed on where the signature
-        has them, and are no keys of tables.
+      known: functions for arguments that the caller knows itself, which are no keys of tables.
       owner: what errors call the maker; its name unless given.
       path: where the table stands, as `agents.LinUCB` in a file. Errors begin with it.
     """
     owner, parameters = owner or maker.__name__, inspect.signature(maker).parameters
     keys = {name.removesuffix("_"): name for name in parameters if name not in known}
+    start = path and f"{path}."
     for key in table:
         if key not in keys:
             expected = f"expected one of {', '.join(keys)}" if keys else "expected none"
-            where = f"{path}{'.' * bool(path)}{join_keys(key)}"
-            raise ValueError(f"{where} is no key of {owner}{suggest_name(key, keys)}, {expected}")
+            close = suggest_name(key, keys)
+            raise ValueError(f"{start}{join_keys(key)} is no key of {owner}{close}, {expected}")
     for key, name in keys.items():
         if key not in table and parameters[name].default is inspect.Parameter.empty:
-            raise ValueError(f"{path}{'.' * bool(path)}{key} is missing: {owner} needs it")
+            raise ValueError(f"{start}{key} is missing: {owner} needs it")
     implied = {name: find() for name, find in known.items() if name in parameters}
     with prefix_errors(path, keys):
         return maker(**implied, **{keys[key]: value for key, value in table.items()})
@@ -205,9 +201,9 @@ def prefix_errors(path: str, keys: Container[str] = ()) -> Iterator[None]:
 
 def join_keys(*keys: str) -> str:
     """Keys as TOML writes them: `agents."OPT-WLSVI".rate`."""
-    return ".".join(key if re.fullmatch(r"[A-Za-z0-9_]+", key) else _quoted(key) for key in keys)
 
+    def quote(key: str) -> str:
+        escaped = key.replace("\\", "\\\\").replace('"', '\\"')
+        return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'
 
-def _quoted(key: str) -> str:
-    escaped = key.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'
+    return ".".join(key if re.fullmatch(r"[A-Za-z0-9_]+", key) else quote(key) for key in keys)

@@ -1,7 +1,6 @@
-"""The shapes that every other module speaks in.
+"""Named tuples that all modules share, of NumPy's arrays in a plain loop and of JAX's in the simulator.
 
-States, plans and samples are named tuples of arrays; the same tuple holds NumPy arrays in a plain
-loop and JAX arrays in the simulator. Leading axes are free: a step axis `[H, ...]` is the usual one.
+Leading axes are free: a step axis `[H, ...]` is the usual one.
 """
 
 from __future__ import annotations
@@ -23,10 +22,7 @@ Key = Any  # uint32 array of two words, see driftwise.base.random
 
 @dataclass(frozen=True)
 class Spec:
-    """The sizes of a finite episodic problem: all that an agent is built for.
-
-    A bandit is one state and one step; then features are given anew in every round.
-    """
+    """The sizes of a finite episodic problem; a bandit has one state and one step."""
 
     num_states: int
     num_actions: int
@@ -97,15 +93,13 @@ class Catalogue(NamedTuple):
 
 
 class FeatureTable(NamedTuple):
-    """All state-action pairs of an episode, flattened state by state to `N = S·A` rows.
-
-    `extras` holds what else is known, at most one of a type: what an agent `needs` of
-    `driftwise.base.knowledge`, and what makes computations faster (`Blocks`, `Catalogue` and others).
-    """
+    """All state-action pairs of an episode, flattened state by state to `N = S·A` rows."""
 
     values: Array  # [N, d]
     present: Array | None = None  # [N] whether the action can be taken; None if all can
-    extras: tuple[Any, ...] = ()
+    extras: tuple[
+        Any, ...
+    ] = ()  # what else is known, one of a type: of `base.knowledge`, `Blocks`, `Catalogue`
 
     def find(self, kind: type[_Extra]) -> _Extra | None:
         """Return the extra of a type, None if there is none."""
@@ -128,39 +122,29 @@ class FeatureTable(NamedTuple):
         return self._replace(extras=tuple(extra for extra in self.extras if not isinstance(extra, kinds)))
 
 
-class Source(NamedTuple):
-    """The arrays that samples are computed from, where these are fewer than the samples have."""
-
-    origin: Any  # a tree of arrays
-    make: Callable[[Any], Sample]
-
-
 class Sample(NamedTuple):
-    """A sample that a regression absorbs at one tick, for each leading index.
-
-    A memory that keeps samples keeps their `origin`, and any sample of the kind makes them again.
-    """
+    """A sample that a regression absorbs at one tick, for each leading index."""
 
     features: Array  # [..., d]
     reward: Array  # [...]
     successor: Array  # [...] integer state that followed
     count: Array  # [...] multiplicity: 0 is a sample that never was, 2 the same sample twice
     share: Array | None = None  # [...] that each of these has in Λ and b; None: all
-    source: Source | None = None  # None if it is made of nothing else
+    source: tuple[Any, Callable[[Any], Sample]] | None = None  # fewer arrays, and what makes it of them
 
     @classmethod
     def from_origin(cls, origin: Any, make: Callable[[Any], Sample]) -> Sample:
         """The sample that is made of these arrays."""
-        return make(origin)._replace(source=Source(origin, make))
+        return make(origin)._replace(source=(origin, make))
 
     @property
     def origin(self) -> Any:
         """The arrays that it is made of."""
-        return self if self.source is None else self.source.origin
+        return self if self.source is None else self.source[0]
 
     def rebuild(self, origin: Any) -> Sample:
         """The sample of another origin."""
-        return origin if self.source is None else self.source.make(origin)
+        return origin if self.source is None else self.source[1](origin)
 
     @property
     def number(self) -> Array:

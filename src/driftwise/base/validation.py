@@ -42,10 +42,7 @@ def format_value(value: Any) -> str:
 
 @contextlib.contextmanager
 def overflow_errors(owner: str, given: Mapping[str, Any]) -> Iterator[None]:
-    """Numbers `given` that cannot be computed with in here are a `ValueError` of their owner.
-
-    Arrays that overflow are let through: they are found not to be finite where they are checked.
-    """
+    """Numbers `given` that cannot be computed with in here are a `ValueError` of their owner."""
     try:
         with np.errstate(all="ignore"):
             yield
@@ -98,22 +95,23 @@ def require_numeric(
     integer: bool = False,
 ) -> Any:
     """A finite number within bounds, or an array of them (a grid), as hashable nested tuples."""
-    if type(value) in ((int,) if integer else (int, float)) and abs(value) < 2**53:  # one number: no array
-        low, high = (-math.inf if at_least is None else at_least, math.inf if at_most is None else at_most)
-        if low <= value <= high and (above is None or value > above):
-            return value if integer else float(value)
-    expected = f"be {_describe(above, at_least, at_most, integer)}"
+    least, most = -math.inf if at_least is None else at_least, math.inf if at_most is None else at_most
+    below = -math.inf if above is None else above
+    is_one = type(value) in ((int,) if integer else (int, float)) and abs(value) < 2**53
+    if is_one and least <= value <= most and value > below:  # usually: no array
+        return value if integer else float(value)
+    kind, lowest = "an integer" if integer else "a number", at_least if above is None else above
+    if lowest is None:
+        expected = f"be a finite {kind.split()[1]}"
+    elif at_most is None:
+        expected = f"be {kind} {'of at least' if above is None else 'above'} {lowest:g}"
+    else:
+        expected = f"be {kind} in {'[' if above is None else '('}{lowest:g}, {at_most:g}]"
     array = as_array(value)
     if array.dtype.kind not in ("iu" if integer else "iuf") or array.size == 0:
         raise ArgumentError(name, expected, value)
     array = array.astype(np.float64) if array.dtype.kind == "f" else array  # bounds may be beyond float32
-    bad = ~np.isfinite(array)
-    if above is not None:
-        bad |= ~(array > above)
-    if at_least is not None:
-        bad |= ~(array >= at_least)
-    if at_most is not None:
-        bad |= ~(array <= at_most)
+    bad = ~(np.isfinite(array) & (array > below) & (array >= least) & (array <= most))
     if bad.any():
         raise ArgumentError(name, expected, array[bad].flat[0].item())
     return to_nested_tuple(array.tolist() if integer else array.astype(float).tolist())
@@ -167,18 +165,6 @@ def as_array(value: Any) -> np.ndarray:
 def add_article(noun: str) -> str:
     """A noun with its article."""
     return f"{'an' if noun[:1] in 'AEIOU' else 'a'} {noun}"
-
-
-def _describe(above: float | None, at_least: float | None, at_most: float | None, integer: bool) -> str:
-    kind = "an integer" if integer else "a number"
-    low = f"({above:g}" if above is not None else f"[{at_least:g}" if at_least is not None else None
-    if low and at_most is not None:
-        return f"{kind} in {low}, {at_most:g}]"
-    if above is not None:
-        return f"{kind} above {above:g}"
-    if at_least is not None:
-        return f"{kind} of at least {at_least:g}"
-    return f"a finite {kind.split()[1]}"
 
 
 def to_nested_tuple(value: Any) -> Any:

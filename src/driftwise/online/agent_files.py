@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from driftwise.base.files import FileStamp, read_stamp, replace_unchanged, require_regular_file, resolve_links
+from driftwise.base import __version__
+from driftwise.base.files import FileStamp, read_stamp, replace_unchanged, require_regular_file
 from driftwise.base.validation import ArgumentError, add_article
 from driftwise.online.tensors import Tensors
 
@@ -88,7 +89,7 @@ def write_agent_file(path: str | os.PathLike[str], content: AgentFile) -> SeenFi
 
     A `FileExistsError` if it has changed since the agent last loaded or saved it: somebody else saves there.
     """
-    place, seen = resolve_links(Path(path)), content.seen
+    place, seen = Path(os.path.realpath(path)), content.seen
     before = seen.mark if seen is not None and seen.path == place else None
     return SeenFile(place, replace_unchanged(Path(path), *_whole(content), seen=before))
 
@@ -100,14 +101,12 @@ def to_bytes(content: AgentFile) -> bytes:
 
 def _whole(content: AgentFile) -> list[bytes | memoryview]:
     """Return the parts of a safetensors file; its library would copy all numbers while it holds the GIL."""
-    from driftwise.base.provenance import package_versions
-
     described = json.dumps(content.description, sort_keys=True, allow_nan=False)
     tensors = {name: np.asarray(tensor, order="C") for name, tensor in content.tensors.items()}
     metadata = {
         "product": _PRODUCT,
         "format": str(_FORMAT),
-        "driftwise": package_versions()["driftwise"],
+        "driftwise": __version__,
         "description": described,
         "checksum": _checksum(described, tensors),
     }
@@ -130,7 +129,7 @@ def read_agent_file(path: _Source) -> AgentFile:
 
     seen = None
     if not isinstance(path, bytes):  # the stamp before the content, which may be replaced meanwhile
-        place = resolve_links(Path(path))
+        place = Path(os.path.realpath(path))
         seen = SeenFile(place, read_stamp(place))
     header = _header(path)
     metadata = header.pop("__metadata__", None)

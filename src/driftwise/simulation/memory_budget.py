@@ -70,7 +70,7 @@ def measure_footprint(task: Task) -> Footprint:
     world = task.environment.to_arrays(dtype, needs=task.agent.needs)
     plan = size, 3, spec.horizon, spec.num_states, spec.num_actions  # Q, the bonus and the policy
     with jax_settings(find_devices(task.device)[0]):
-        states = init_states.eval_shape(agents, world, size)
+        states, _ = init_states.eval_shape(agents, world, size)
         curves = size, states.point.shape[-1]
         records, played = count_bytes((*curves, task.chunk_size)), count_bytes(plan, itemsize=dtype.itemsize)
         return Footprint(size_of(world), size_of(states), records, played, count_bytes((*curves, points)))

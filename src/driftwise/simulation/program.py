@@ -86,11 +86,6 @@ def lower_agent(agent: Agent, dtype: np.dtype) -> tuple[tuple[int, ...], Agent]:
     return grid, jax.tree.unflatten(structure, flat)
 
 
-@jax.jit
-def run_keys(root: Array, runs: Array) -> Array:
-    return jax.vmap(lambda run: random.fold(root, run))(runs)
-
-
 class RunState(NamedTuple):
     """The state that a run carries from episode to episode."""
 
@@ -99,22 +94,18 @@ class RunState(NamedTuple):
 
 
 @functools.partial(jax.jit, static_argnames="grid_size", compiler_options=_OPTIONS)
-def init_states(agents: Agent, world: EnvironmentArrays, grid_size: int) -> RunState:
-    """Return the first states of all agents, the same in every run: `[grid, ...]`."""
+def init_states(agents: Agent, world: EnvironmentArrays, grid_size: int) -> tuple[RunState, dict[str, Array]]:
+    """Return the first states `[grid, ...]` of all agents, the same in every run, and first diagnostics.
 
-    def begin(agent: Agent) -> RunState:
+    A point has the diagnostics sorted by their names, after a record.
+    """
+
+    def begin(agent: Agent) -> tuple[RunState, dict[str, Array]]:
         first = world.begin(agent)
-        size = len(Record._fields) + len(agent.diagnostics(first.state))
-        return RunState(first, jnp.zeros(size, np.float64))
+        named = agent.diagnostics(first.state)
+        return RunState(first, jnp.zeros(len(Record._fields) + len(named), np.float64)), named
 
     return jax.vmap(begin, axis_size=grid_size)(agents)
-
-
-@functools.partial(jax.jit, static_argnames="grid_size")  # traced once, and never compiled
-def first_diagnostics(agents: Agent, world: EnvironmentArrays, grid_size: int) -> dict[str, Array]:
-    """Return the agents' first diagnostics; a point has them sorted by their names, after a record."""
-    begin = jax.vmap(lambda agent: agent.diagnostics(world.begin(agent).state), axis_size=grid_size)
-    return begin(agents)
 
 
 @functools.partial(jax.jit, static_argnames="split", compiler_options=_OPTIONS)
@@ -220,7 +211,7 @@ def trace_program(task: Task, split: Split, done: int = 0) -> Any:
     grid, agents = lower_agent(task.agent, dtype)
     world = task.environment.to_arrays(dtype, needs=task.agent.needs)
     path = jax.ShapeDtypeStruct((task.chunk_size, *task.environment.at(np.arange(1)).shape[1:]), dtype)
-    states = init_states.eval_shape(agents, world, math.prod(grid))
+    states, _ = init_states.eval_shape(agents, world, math.prod(grid))
     keys = jax.ShapeDtypeStruct((len(split.runs), 2), np.uint32)
 
     def placed(tree: Any, axis: int | None = None) -> Any:

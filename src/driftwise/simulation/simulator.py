@@ -1,7 +1,6 @@
 """The simulator: many runs of an agent as one compiled program, with exact dynamic regret.
 
-Episodes are played in chunks, which bounds memory, and a chunk in parts of about a second, after which
-progress is reported and a simulation can be stopped and continued elsewhere.
+Episodes are played in chunks, which bounds memory, and a chunk in parts of about a second.
 """
 
 import contextlib
@@ -90,10 +89,7 @@ class Simulation:
         return self._device
 
     def _begin(self, done: int = 0) -> None:
-        """Put the environment and the agents' first states on the device, unless they are there.
-
-        The program is compiled for continuing after `done` episodes.
-        """
+        """Put the environment and the agents' first states on the device, to go on after `done` episodes."""
         if self._state is not None:
             return
         devices.enable_compilation_cache()
@@ -106,13 +102,11 @@ class Simulation:
             self._compiling = program.compile_ahead(task, self._split, done)
         with jax_settings(self._host), memory_errors(task):  # compiles small programs sooner than a GPU
             self._world = jax.device_put(task.environment.to_arrays(self._dtype, needs=task.agent.needs))
-            keys = program.run_keys(random.key(task.seed), task.first_run + self._split.runs)
-            beginning = self._lowered, self._world, self._grid_size
-            states = program.init_states(*beginning)
-            named = sorted(program.first_diagnostics.eval_shape(*beginning))
-            self._names = [*CURVES, *(f"{DIAGNOSTIC}{name}" for name in named)]
+            states, named = program.init_states(self._lowered, self._world, self._grid_size)
+            self._names = [*CURVES, *(f"{DIAGNOSTIC}{name}" for name in sorted(named))]
         with jax_settings(self._device), memory_errors(task):
             self._everywhere, states = jax.device_put((self._world, states), self._split.place())
+            keys = random.fold(random.key(task.seed), task.first_run + self._split.runs)
             self._keys = jax.device_put(keys, self._split.place(0))
             self._state = program.repeat_for_runs(states, self._split)
 

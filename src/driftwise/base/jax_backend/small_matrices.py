@@ -165,7 +165,7 @@ def sandwich(outer: Array, inner: Array) -> Array:
     """`MNM` of symmetric matrices `[..., d, d]`, by the form that is fastest here."""
     if on_gpu() and outer.shape[-1] <= _LARGEST_SANDWICH:
         return kernels.sandwich_on_gpu(outer, inner)
-    return sandwich_by_products(outer, inner)
+    return outer @ inner @ outer
 
 
 def _is_small(matrix: Array) -> bool:
@@ -182,8 +182,3 @@ def inverse_by_cholesky(matrix: Array) -> Array:
 
 _factorize = functools.partial(jnp.linalg.cholesky, symmetrize_input=False)
 _solve_factor = functools.partial(jax.lax.linalg.triangular_solve, lower=True)
-
-
-def sandwich_by_products(outer: Array, inner: Array) -> Array:
-    """Return `MNM` by two products."""
-    return outer @ inner @ outer
