@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.extras import require_extra
 from driftwise.base.jax_backend import register_parts
