@@ -8,6 +8,7 @@ from driftwise.base.validation import require_choice, require_number
 from driftwise.parts import forgetting as kinds
 from driftwise.theory import tuning
 
+Clip = Literal["paper", "tight"]  # of values, at H or at the H−h+1 that can be had from step h on
 ForgettingKind = Literal["none", "exponential", "window", "restart"]
 
 
@@ -24,6 +25,9 @@ class AnyForgetting(TypedDict, total=False):
     length: Annotated[Numeric | None, None]
     period: Annotated[Numeric | None, None]
     directional: Annotated[Numeric | None, None]
+
+
+KEYWORDS = (*AnyForgetting.__annotations__,)
 
 
 def choose_forgetting(**forgetting: Unpack[AnyForgetting]) -> Forgetting:

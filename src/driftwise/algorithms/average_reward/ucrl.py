@@ -133,7 +133,7 @@ class Optimism(TypedDict, total=False):
     max_iterations: Annotated[int, MAX_ITERATIONS]
 
 
-@register("none", "optimism over L1 balls", bound="D S A^(1/2) T^(1/2) without drift")
+@register("none", "optimism, L1 balls", bound="D S A^(1/2) T^(1/2) without drift")
 def ucrl2(spec: Spec, **optimism: Unpack[Optimism]) -> OptimisticGain:
     r"""Act on the MDP of the highest gain among all that the samples allow, in epochs.
 
@@ -182,9 +182,7 @@ def tune_sw_ucrl(
 
 
 @tuned_by(tune_sw_ucrl, "length")
-@register(
-    "sliding window", "optimism over L1 balls", bound="ℓ^(1/3) T^(2/3) D^(2/3) S^(2/3) A^(1/3), ℓ changes"
-)
+@register("sliding window", "optimism, L1 balls", bound="ℓ^(1/3) T^(2/3) D^(2/3) S^(2/3) A^(1/3), ℓ changes")
 def sw_ucrl(spec: Spec, *, length: Numeric, **optimism: Unpack[Optimism]) -> OptimisticGain:
     r"""UCRL2 whose samples are those of the last W steps before the epoch.
 
@@ -210,9 +208,7 @@ def tune_swucrl2_cw(spec: Spec, *, num_episodes: int, variations: Variation) -> 
 
 @tuned_by(tune_swucrl2_cw, "length", "widening")
 @register(
-    "sliding window",
-    "optimism over widened L1 balls",
-    bound="D (B_r + B_p + 1)^(1/4) S^(2/3) A^(1/2) T^(3/4)",
+    "sliding window", "optimism, widened L1 balls", bound="D (B_r + B_p + 1)^(1/4) S^(2/3) A^(1/2) T^(3/4)"
 )
 def swucrl2_cw(
     spec: Spec, *, length: Numeric, widening: Numeric, num_episodes: int, **optimism: Unpack[Optimism]
@@ -274,9 +270,7 @@ def tune_variation_ucrl(
 
 @tuned_by(tune_variation_ucrl, "restarts", "reward_widening", "transition_widening")
 @register(
-    "restarts at growing intervals",
-    "optimism over widened L1 balls",
-    bound="D S A^(1/2) (V_r + V_p)^(1/3) T^(2/3), ours; V_r + D V_p in the paper",
+    "growing restarts", "optimism, widened L1 balls", bound="D S A^(1/2) (V_r + V_p)^(1/3) T^(2/3), ours"
 )
 def variation_ucrl(
     spec: Spec,

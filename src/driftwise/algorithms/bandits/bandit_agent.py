@@ -8,11 +8,11 @@ from driftwise.base.schema import add_defaults
 from driftwise.base.types import Forgetting, Numeric, Radius, Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_numeric
 from driftwise.parts import Caution, ConfidenceRadius, Exploration, LeastSquares, Ucb
+from driftwise.parts.exploration import Norm
 from driftwise.theory import bandit_tuning
 from driftwise.theory.bandit_tuning import TUNINGS, BanditRun, RidgeRule, Tuning
 
 Information = Literal["count", "determinant"]
-BonusNorm = Literal["sandwich", "single"]
 
 
 class Confidence(TypedDict, total=False):
@@ -58,7 +58,7 @@ def bandit_agent(
 def ucb_agent(
     spec: Spec,
     forgetting: Forgetting,
-    norm: BonusNorm = "sandwich",
+    norm: Norm = "sandwich",
     caution: Caution | None = None,
     ridge: Numeric = 1.0,
     **radius: Any,

@@ -7,12 +7,13 @@ import numpy as np
 
 from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.bandits import bandit_agent as bandit
-from driftwise.algorithms.bandits.bandit_agent import BonusNorm, Confidence, Information, SpreadConfidence
+from driftwise.algorithms.bandits.bandit_agent import Confidence, Information, SpreadConfidence
 from driftwise.algorithms.bandits.lin_ucb import WeightUcbRun, tune_weight_ucb
 from driftwise.base.schema import add_defaults
 from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import ArgumentError, require_number, require_numeric
 from driftwise.parts import Caution, CautiousUcb, ExponentialWeights, LeastSquares, NoForgetting
+from driftwise.parts.exploration import Norm
 
 _LEAST = 1e-12  # corruption below which no sample is weighed down
 
@@ -90,10 +91,7 @@ def tune_robust_weight_ucb(
 
 @tuned_by(tune_robust_weight_ucb, "rate", "ridge", "corruption", "num_episodes", "confidence")
 @register(
-    "exponential weights",
-    "UCB, cautious weights",
-    "ours; He, Zhou, Zhang & Gu 2022",
-    "none for drift and corruption at once",
+    "exponential weights", "UCB, cautious weights", "ours; He, Zhou, Zhang & Gu 2022", "none for both at once"
 )
 def robust_weight_ucb(
     spec: Spec,
@@ -101,7 +99,7 @@ def robust_weight_ucb(
     rate: Numeric,
     corruption: Numeric,
     alpha: Numeric | None = None,
-    norm: BonusNorm = "single",
+    norm: Norm = "single",
     **confidence: Unpack[SpreadConfidence],
 ) -> LeastSquares:
     r"""Weighted UCB with the cautious weights of `cw_oful`, for rewards that drift and are corrupted.

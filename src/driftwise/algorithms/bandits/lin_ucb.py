@@ -5,11 +5,12 @@ from typing import Annotated, Any, Literal, Unpack
 from driftwise import parts
 from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.bandits import bandit_agent as bandit
-from driftwise.algorithms.bandits.bandit_agent import BonusNorm, Confidence, Information, SpreadConfidence
+from driftwise.algorithms.bandits.bandit_agent import Confidence, Information, SpreadConfidence
 from driftwise.base.schema import add_defaults
 from driftwise.base.times import Duration, to_seconds
 from driftwise.base.types import Numeric, Spec
 from driftwise.parts import LeastSquares
+from driftwise.parts.exploration import Norm
 from driftwise.theory.bandit_tuning import BanditRun, RidgeRule, weight_ucb_rate
 
 
@@ -104,7 +105,7 @@ def oracle_restart(
 @tuned_by(bandit.tune_memory, "rate", "ridge", "num_episodes", "confidence")
 @register("exponential weights", "UCB, sandwich or single norm")
 def d_lin_ucb(
-    spec: Spec, *, rate: Numeric, norm: BonusNorm = "sandwich", **confidence: Unpack[SpreadConfidence]
+    spec: Spec, *, rate: Numeric, norm: Norm = "sandwich", **confidence: Unpack[SpreadConfidence]
 ) -> LeastSquares:
     r"""Discounted linear UCB.
 
@@ -187,7 +188,7 @@ def clock_lin_ucb(
     half_life: Numeric | Duration,
     prior: Literal["zero", "hold", "decay"] = "zero",
     reference: Literal["now", "last"] = "now",
-    norm: BonusNorm = "single",
+    norm: Norm = "single",
     **confidence: Unpack[SpreadConfidence],
 ) -> LeastSquares:
     r"""Linear UCB on samples that weigh $\omega_i = 2^{-(t - t_i)/h}$ at the time $t$, in seconds.
@@ -228,7 +229,7 @@ def sift_lin_ucb(
     rate: Numeric,
     threshold: Numeric = 1e-6,
     fading: Numeric = 1.0,
-    norm: BonusNorm = "sandwich",
+    norm: Norm = "sandwich",
     **confidence: Unpack[SpreadConfidence],
 ) -> LeastSquares:
     r"""Linear UCB with directional forgetting: what is not played is not forgotten.

@@ -96,11 +96,7 @@ def tune_restart_adv(spec: Spec, *, num_episodes: int, variation: float) -> dict
 
 
 @tuned_by(tune_restart_adv, "period")
-@register(
-    "periodic restart",
-    "exponential weights and a G-optimal design",
-    bound="(d log A)^(1/3) Δ^(1/3) K^(2/3), fixed arms",
-)
+@register("periodic restart", "EXP2, G-optimal design", bound="(d log A)^(1/3) Δ^(1/3) K^(2/3)")
 def restart_adv(
     spec: Spec,
     *,

@@ -7,7 +7,13 @@ import numpy as np
 
 from driftwise.algorithms import any_forgetting
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.any_forgetting import AnyForgetting, ForgettingRun, choose_forgetting, read_run
+from driftwise.algorithms.any_forgetting import (
+    KEYWORDS,
+    AnyForgetting,
+    ForgettingRun,
+    choose_forgetting,
+    read_run,
+)
 from driftwise.base import Agent, AnchorMeasures, Forgetting, MeanRewards, member, number
 from driftwise.base.arrays import namespace, scan
 from driftwise.base.part import part
@@ -104,12 +110,8 @@ def tune_oppo(spec: Spec, *, num_episodes: int, **options: Unpack[ForgettingRun]
     return dict(step_size=step, radius=radius, policy_period=stretch if memory else 0, **memory)
 
 
-@tuned_by(tune_oppo, "step_size", "radius", "policy_period", *AnyForgetting.__annotations__)
-@register(
-    "none, or any of them; policy restarts",
-    "UCB, mirror descent on the policy",
-    bound="J H^2 K^(1/2) for J known kernels, against one policy",
-)
+@tuned_by(tune_oppo, "step_size", "radius", "policy_period", *KEYWORDS)
+@register("none, or any", "UCB, mirror descent", bound="J H^2 K^(1/2) for J kernels, one policy")
 def oppo(
     spec: Spec,
     *,
@@ -184,7 +186,7 @@ def _options_and_memory(
     return given, any_forgetting.choose_keyword(given["forgetting"], rate, period)
 
 
-@tuned_by(tune_ucrl_vtr, "radius", *AnyForgetting.__annotations__)
+@tuned_by(tune_ucrl_vtr, "radius", *KEYWORDS)
 @register("none, or any", "UCB on a mixture of known kernels; rewards are known")
 def ucrl_vtr(
     spec: Spec,
@@ -237,12 +239,8 @@ def tune_ucrl_vtr_plus(
     )
 
 
-@tuned_by(
-    tune_ucrl_vtr_plus, "radius", "variance_radius", "squares_radius", "ridge", *AnyForgetting.__annotations__
-)
-@register(
-    "none, or any", "UCB on a mixture of known kernels, samples weighted by variance; rewards are known"
-)
+@tuned_by(tune_ucrl_vtr_plus, "radius", "variance_radius", "squares_radius", "ridge", *KEYWORDS)
+@register("none, or any", "UCB on a mixture of known kernels, weighted by variance; rewards are known")
 def ucrl_vtr_plus(
     spec: Spec,
     *,

@@ -7,7 +7,7 @@ import numpy as np
 
 from driftwise.algorithms import any_forgetting
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.any_forgetting import AnyForgetting, LinearRun, TheoryRun
+from driftwise.algorithms.any_forgetting import KEYWORDS, AnyForgetting, Clip, LinearRun, TheoryRun
 from driftwise.base.schema import add_defaults
 from driftwise.base.types import Numeric, Radius, Spec, Variation
 from driftwise.base.validation import require_choice, require_instance, require_number, require_numeric
@@ -18,7 +18,7 @@ from driftwise.theory.tuning import lsvi_ucb_radius, restart_period, restart_per
 
 class Regression(TypedDict, total=False):
     ridge: Annotated[Numeric, 1.0]
-    clip: Annotated[Literal["paper", "tight"], "paper"]
+    clip: Annotated[Clip, "paper"]
 
 
 class RadiusRun(TheoryRun, total=False):
@@ -126,10 +126,8 @@ def tune_opt_rlsvi(
     return dict(scale=scale, upper=upper_scale / max(scale * math.sqrt(spec.dim), upper_scale), **memory)
 
 
-@tuned_by(tune_opt_rlsvi, "scale", "upper", *AnyForgetting.__annotations__)
-@register(
-    "none, or any", "drawn parameters, optimistic where unsure", bound="d^2 H^2 T^(1/2), T = HK, stationary"
-)
+@tuned_by(tune_opt_rlsvi, "scale", "upper", *KEYWORDS)
+@register("none, or any", "drawn parameters, optimistic where unsure", bound="d^2 H^2 T^(1/2), stationary")
 def opt_rlsvi(
     spec: Spec,
     *,
@@ -174,12 +172,8 @@ def tune_matrix_rl(spec: Spec, **run: Unpack[LinearRun]) -> dict[str, Any]:
     return dict(radius=radius / math.sqrt(spec.dim), **memory)
 
 
-@tuned_by(tune_matrix_rl, "radius", *AnyForgetting.__annotations__)
-@register(
-    "none, or any",
-    "UCB; rewards and features of successors are known",
-    bound="d H^2 T^(1/2), T = HK, stationary",
-)
+@tuned_by(tune_matrix_rl, "radius", *KEYWORDS)
+@register("none, or any", "UCB; known rewards and successor features", bound="d H^2 T^(1/2), stationary")
 def matrix_rl(
     spec: Spec,
     *,

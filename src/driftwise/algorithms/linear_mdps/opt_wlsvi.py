@@ -1,12 +1,13 @@
 """OPT-WLSVI: optimistic value iteration that forgets exponentially; without optimism, a baseline."""
 
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.linear_mdps.lsvi_ucb import RadiusRun, Regression
 from driftwise.base.schema import add_defaults
 from driftwise.base.types import Numeric, Spec
 from driftwise.parts import EpsilonGreedy, ExponentialWeights, LeastSquares, Ucb
+from driftwise.parts.exploration import Norm
 from driftwise.theory.tuning import RateTuning, exploration_probability, opt_wlsvi_radius, opt_wlsvi_rate
 
 
@@ -24,12 +25,7 @@ def tune_opt_wlsvi(
 @tuned_by(tune_opt_wlsvi, "rate", "radius", "ridge")
 @register("exponential weights", "UCB, sandwich or single norm")
 def opt_wlsvi(
-    spec: Spec,
-    *,
-    rate: Numeric,
-    radius: Numeric,
-    norm: Literal["sandwich", "single"] = "sandwich",
-    **regression: Unpack[Regression],
+    spec: Spec, *, rate: Numeric, radius: Numeric, norm: Norm = "sandwich", **regression: Unpack[Regression]
 ) -> LeastSquares:
     r"""Optimistic weighted least-squares value iteration.
 

@@ -6,7 +6,13 @@ from typing import Any, NamedTuple, Unpack, get_args
 import numpy as np
 
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.any_forgetting import AnyForgetting, TheoryRun, choose_forgetting, read_run
+from driftwise.algorithms.any_forgetting import (
+    KEYWORDS,
+    AnyForgetting,
+    TheoryRun,
+    choose_forgetting,
+    read_run,
+)
 from driftwise.algorithms.tabular.counting import greedy_plan
 from driftwise.base import Agent, Positions, Sample, Variation, WeightFunction, member, number
 from driftwise.base.arrays import namespace, scan, where_tree
@@ -100,11 +106,7 @@ def tune_adaptive_q_learning(
 
 
 @tuned_by(tune_adaptive_q_learning, "radius", "period")
-@register(
-    "none, or restarts",
-    "UCB on squares that are cut in four",
-    bound="H^(5/2) K^((d+1)/(d+2)) without drift, in dimension d",
-)
+@register("none, or restarts", "UCB on squares", bound="H^(5/2) K^((d+1)/(d+2)) in dimension d, stationary")
 def adaptive_q_learning(spec: Spec, *, radius: Numeric, period: Numeric | None = None) -> AdaptiveQLearning:
     r"""Optimistic Q-learning on an adaptive partition of the square of states and actions.
 
@@ -243,12 +245,8 @@ def tune_kernel_ucbvi(
     )
 
 
-@tuned_by(tune_kernel_ucbvi, "bandwidth", "radius", "lipschitz", *AnyForgetting.__annotations__)
-@register(
-    "none, or any of them",
-    "UCB on kernel-weighted counts",
-    bound="Δ^(1/(2d+2)) K^((2d+1)/(2d+2)) in dimension d, ours, powers of H left out",
-)
+@tuned_by(tune_kernel_ucbvi, "bandwidth", "radius", "lipschitz", *KEYWORDS)
+@register("none, or any", "UCB on kernels", bound="Δ^(1/(2d+2)) K^((2d+1)/(2d+2)) in dimension d, ours")
 def kernel_ucbvi(
     spec: Spec,
     *,

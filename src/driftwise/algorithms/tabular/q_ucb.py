@@ -3,7 +3,7 @@
 from typing import Any, Literal, NamedTuple, Unpack
 
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.any_forgetting import TheoryRun, read_run
+from driftwise.algorithms.any_forgetting import Clip, TheoryRun, read_run
 from driftwise.algorithms.tabular import counting
 from driftwise.algorithms.tabular.counting import RunningVariance, TableAgent, value_ceilings
 from driftwise.base.arrays import namespace
@@ -29,7 +29,7 @@ class OptimisticQLearning(TableAgent):
     spec: Spec = member(Spec)
     scale: Numeric = number(at_least=0)
     log_term: Numeric = number(above=0, default=1.0)
-    clip: Literal["paper", "tight"] = choice("paper", "tight", default="paper")
+    clip: Clip = choice("paper", "tight", default="paper")
     bonus: Literal["hoeffding", "bernstein"] = choice("hoeffding", "bernstein", default="hoeffding")
     variance_scale: Numeric = number(at_least=0, default=0.0)
 
@@ -70,9 +70,9 @@ def tune_q_ucb(spec: Spec, **run: Unpack[TheoryRun]) -> dict[str, Any]:
 
 
 @tuned_by(tune_q_ucb, "scale", "log_term")
-@register("none", "UCB", bound="H^2 (S A T)^(1/2), T = HK, stationary")
+@register("none", "UCB", bound="H^2 (S A T)^(1/2), stationary")
 def q_ucb(
-    spec: Spec, *, scale: Numeric, log_term: Numeric = 1.0, clip: Literal["paper", "tight"] = "paper"
+    spec: Spec, *, scale: Numeric, log_term: Numeric = 1.0, clip: Clip = "paper"
 ) -> OptimisticQLearning:
     r"""Q-learning with upper confidence bounds, UCB-Hoeffding.
 
@@ -93,14 +93,9 @@ def q_ucb(
 
 
 @tuned_by(tune_q_ucb, "scale", "variance_scale", "log_term")
-@register("none", "UCB, Bernstein", bound="H^(3/2) (S A T)^(1/2) + H^(9/2) (S A)^(3/2), T = HK, stationary")
+@register("none", "UCB, Bernstein", bound="H^(3/2) (S A T)^(1/2) + H^(9/2) (S A)^(3/2), stationary")
 def q_ucb_bernstein(
-    spec: Spec,
-    *,
-    scale: Numeric,
-    variance_scale: Numeric,
-    log_term: Numeric = 1.0,
-    clip: Literal["paper", "tight"] = "paper",
+    spec: Spec, *, scale: Numeric, variance_scale: Numeric, log_term: Numeric = 1.0, clip: Clip = "paper"
 ) -> OptimisticQLearning:
     r"""Q-learning with upper confidence bounds, UCB-Bernstein.
 

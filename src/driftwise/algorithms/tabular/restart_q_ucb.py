@@ -164,7 +164,7 @@ def _tuned(spec: Spec, power: int, run: EpochRun) -> dict[str, Any]:
 
 
 @tuned_by(tune_restart_q_ucb, "period", "scale", "log_term")
-@register("periodic restart", "UCB", bound="(S A Δ)^(1/3) H^(5/3) T^(2/3), T = HK")
+@register("periodic restart", "UCB", bound="(S A Δ)^(1/3) H^(5/3) T^(2/3)")
 def restart_q_ucb(
     spec: Spec, *, period: Numeric, scale: Numeric, log_term: Numeric = 1.0, drift_bonus: Numeric = 0.0
 ) -> StagedQLearning:
@@ -190,7 +190,7 @@ def restart_q_ucb(
 
 
 @tuned_by(tune_restart_q_ucb_freedman, "period", "scale", "log_term", "reference_after")
-@register("periodic restart", "UCB, Freedman", bound="(S A Δ)^(1/3) H T^(2/3), T = HK large enough")
+@register("periodic restart", "UCB, Freedman", bound="(S A Δ)^(1/3) H T^(2/3), T large enough")
 def restart_q_ucb_freedman(
     spec: Spec,
     *,

@@ -4,7 +4,13 @@ from typing import Any, Literal, NamedTuple, Unpack
 
 from driftwise.algorithms import any_forgetting
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.any_forgetting import AnyForgetting, ForgettingRun, choose_forgetting
+from driftwise.algorithms.any_forgetting import (
+    KEYWORDS,
+    AnyForgetting,
+    Clip,
+    ForgettingRun,
+    choose_forgetting,
+)
 from driftwise.algorithms.tabular.counting import TableAgent, greedy_plan, require_all_actions, value_ceilings
 from driftwise.base import Forecast, Forecaster, Forgetting, MeanRewards, Numeric, SharedSteps, member, number
 from driftwise.base.arrays import namespace, scan
@@ -42,7 +48,7 @@ class CountingValueIteration(TableAgent, Forecaster):
     scale: Numeric = number(at_least=0)
     log_term: Numeric = number(above=0, default=1.0)
     bonus: Literal["hoeffding", "bernstein"] = choice("hoeffding", "bernstein", default="hoeffding")
-    clip: Literal["paper", "tight"] = choice("paper", "tight", default="paper")
+    clip: Clip = choice("paper", "tight", default="paper")
     rewards: Literal["learnt", "known"] = choice("learnt", "known", default="learnt")
     steps: Literal["apart", "shared"] = choice("apart", "shared", default="apart")
     monotone: bool = False
@@ -166,19 +172,15 @@ def tune_ucbvi(
     )
 
 
-@tuned_by(tune_ucbvi, "scale", "log_term", *AnyForgetting.__annotations__)
-@register(
-    "none, or any",
-    "UCB, Hoeffding or Bernstein",
-    bound="H (S A T)^(1/2) if steps are shared, T = HK, stationary",
-)
+@tuned_by(tune_ucbvi, "scale", "log_term", *KEYWORDS)
+@register("none, or any", "UCB, Hoeffding/Bernstein", bound="H (S A T)^(1/2) for shared steps, stationary")
 def ucbvi(
     spec: Spec,
     *,
     scale: Numeric,
     log_term: Numeric = 1.0,
     bonus: Literal["hoeffding", "bernstein"] = "hoeffding",
-    clip: Literal["paper", "tight"] = "paper",
+    clip: Clip = "paper",
     rewards: Literal["learnt", "known"] = "learnt",
     steps: Literal["apart", "shared"] = "apart",
     monotone: bool = False,

@@ -185,11 +185,7 @@ def _mixture_of_one(agent: LeastSquares, origin: Any, **mixing: Unpack[Mixing]) 
     return mixture(agent, origin, **mixing)
 
 
-@_register(
-    "UCB, single norm",
-    "ours; Zhang, Xu, Zhao & Sugiyama 2025; Herbster & Warmuth 1998",
-    problem="linear bandit",
-)
+@_register("UCB, single norm", "ours; Zhang, Xu, Zhao & Sugiyama 2025", problem="linear bandit")
 def adaptive_glb_omd(
     spec: Spec,
     *,

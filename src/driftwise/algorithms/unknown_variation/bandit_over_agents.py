@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, Unpack
 import numpy as np
 
 from driftwise.algorithms.algorithm import register
+from driftwise.algorithms.any_forgetting import Clip
 from driftwise.algorithms.bandits.lin_ucb import sw_lin_ucb
 from driftwise.algorithms.linear_mdps.lsvi_ucb import RadiusRun, lsvi_ucb_restart
 from driftwise.algorithms.linear_mdps.opt_wlsvi import opt_wlsvi
@@ -131,13 +132,7 @@ class BanditOverAgents(Wrapper):
 BlockLength = int | Literal["corrected", "paper"]
 
 
-@register(
-    "the base's, chosen by EXP3.P",
-    "the base's",
-    "Touati & Vincent 2020; Cheung, Simchi-Levi & Zhu 2019",
-    "the base's best, plus that of EXP3.P",
-    takes_arms=True,
-)
+@register("the base's, by EXP3.P", "the base's", bound="the base's best, and EXP3.P's", takes_arms=True)
 def borl(
     base: Agent | Sequence[Agent],
     *,
@@ -190,9 +185,9 @@ def _block_length(given: BlockLength, dim: int, num_episodes: int) -> int:
 
 
 @register(
-    "exponential weights, rate chosen by EXP3.P",
+    "exponential weights, by EXP3.P",
     "UCB, sandwich or single norm",
-    bound="d^(5/4) H^2 max(Δ, 1)^(1/4) K^(3/4) + d^(1/4) H K^(3/4)",
+    bound="d^(5/4) H^2 max(Δ, 1)^(1/4) K^(3/4)",
     problem="linear MDP",
 )
 def opt_wlsvi_borl(
@@ -201,7 +196,7 @@ def opt_wlsvi_borl(
     block_length: BlockLength = "corrected",
     form: Form = "auer",
     norm: Literal["sandwich", "single"] = "sandwich",
-    clip: Literal["paper", "tight"] = "paper",
+    clip: Clip = "paper",
     **run: Unpack[RadiusRun],
 ) -> BanditOverAgents:
     r"""OPT-WLSVI for an unknown variation: `borl` over the rates
@@ -228,17 +223,10 @@ def opt_wlsvi_borl(
 
 
 @register(
-    "periodic restart, period chosen by EXP3.P",
-    "UCB",
-    bound="d^(5/4) H^2 max(Δ, 1)^(1/4) K^(3/4) + d^(1/4) H^(3/2) K^(3/4)",
-    problem="linear MDP",
+    "periodic restart, by EXP3.P", "UCB", bound="d^(5/4) H^2 max(Δ, 1)^(1/4) K^(3/4)", problem="linear MDP"
 )
 def ada_lsvi_ucb_restart(
-    spec: Spec,
-    *,
-    block_length: int | None = None,
-    clip: Literal["paper", "tight"] = "paper",
-    **run: Unpack[RadiusRun],
+    spec: Spec, *, block_length: int | None = None, clip: Clip = "paper", **run: Unpack[RadiusRun]
 ) -> BanditOverAgents:
     r"""LSVI-UCB-Restart for an unknown variation: in each block of $M$ episodes EXP3.P draws a period
     $\lfloor M^{l/J}\rfloor$, $l = 0, \dots, J = \lfloor\ln M\rfloor$.
@@ -261,12 +249,7 @@ def ada_lsvi_ucb_restart(
     return _over_blocks(expand_grid(base), length, num_episodes, chooser)
 
 
-@register(
-    "sliding window, length chosen by EXP3",
-    "UCB",
-    bound="d^(7/8) max(Δ, 1)^(1/4) K^(3/4) + d^(1/2) K^(3/4)",
-    problem="linear bandit",
-)
+@register("sliding window, by EXP3", "UCB", bound="d^(7/8) max(Δ, 1)^(1/4) K^(3/4)", problem="linear bandit")
 def bob(
     spec: Spec,
     *,

@@ -186,9 +186,7 @@ class TestOptions(TypedDict, total=False):
 
 
 @register(
-    "restart when a test fails",
-    "the base's, on many time scales",
-    bound="Δ^(1/3) K^(2/3) if the base has K^(1/2)",
+    "restart on a failed test", "the base's, on many scales", bound="Δ^(1/3) K^(2/3) for a base of K^(1/2)"
 )
 def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Unpack[TestOptions]) -> Master:
     r"""Multi-scale stochastic tests of an optimistic agent, and a restart when one of them fails.
@@ -212,7 +210,7 @@ def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Un
     return Master(base, num_orders=num_episodes.bit_length(), width=width, **options)
 
 
-@register("restart when a test fails", "UCB, on many time scales", problem="linear bandit")
+@register("restart on a failed test", "UCB, on many scales", problem="linear bandit")
 def master_lin_ucb(
     spec: Spec, *, num_episodes: int, radius_scale: float = 1.0, **tests: Unpack[TestOptions]
 ) -> Master:
@@ -232,7 +230,7 @@ def master_lin_ucb(
     return master(base, num_episodes=num_episodes, regret_scale=beta * root, **tests)
 
 
-@register("restart when a test fails", "UCB, on many time scales", problem="linear MDP")
+@register("restart on a failed test", "UCB, on many scales", problem="linear MDP")
 def master_lsvi_ucb(
     spec: Spec,
     *,
