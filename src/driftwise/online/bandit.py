@@ -18,8 +18,7 @@ from driftwise.base.times import Duration, Timestamp, to_timestamp
 from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.online import agent_files
-from driftwise.online.bandit_files import SavedBandit, bandit_content, restore_bandit
-from driftwise.online.bandit_inputs import BanditSettings, Samples, require_samples
+from driftwise.online.bandit_files import BanditSettings, SavedBandit, bandit_content, restore_bandit
 from driftwise.online.deciders import make_decider
 from driftwise.online.deciders.clock_decider import uses_clock
 from driftwise.online.deciders.definition import Choice
@@ -27,8 +26,10 @@ from driftwise.online.decisions import Decision, Entry, Outcome, PendingDecision
 from driftwise.online.forking import register_for_fork
 from driftwise.online.limits import (
     RewardRange,
+    Samples,
     require_decision_arms,
     require_reward,
+    require_samples,
     run_silently,
     within_memory,
 )
@@ -139,7 +140,10 @@ class Bandit(SavedBandit):
     def pending(self) -> list[Waiting]:
         """Return the decisions that wait for their rewards and since when, the oldest first."""
         with self._lock:
-            return self._pending.listed()
+            return [
+                Waiting(id, entry.choice.arm if entry.name is None else entry.name, entry.time)
+                for id, entry in self._pending.waiting.items()
+            ]
 
     def decide(
         self,
@@ -152,11 +156,9 @@ class Bandit(SavedBandit):
     ) -> Decision:
         """Choose one of the arms `[num_arms, dim]`; a caller-supplied `id` must be unique.
 
-        The `time` is in seconds since 1970 or a `datetime`; the default is now.
-
-        Where the choice was made elsewhere, in a replayed log or by a person who overrules the agent, `arm`
-        is the one that was taken; the probabilities are the agent's all the same. With `names` of the arms,
-        the decision waits under the name of the one that was taken.
+        The `time` is in seconds since 1970 or a `datetime`; the default is now. Where the choice was made
+        elsewhere, in a log or by a person, `arm` is the one that was taken; the probabilities are the agent's
+        all the same. With `names` of the arms, the decision waits under the name of the one that was taken.
         """
         with self._lock:
             if id is not None:
@@ -180,11 +182,10 @@ class Bandit(SavedBandit):
         return Decision(arm, id, index, bonus, chances.item(arm), chances, offer.scores, moment)
 
     def learn(self, id: str | int, reward: float, *, strict: bool = True) -> Outcome:
-        """Learn the reward of a decision; a decision has one.
+        """Learn the one reward of a decision.
 
-        If the decision does not wait for a reward, a `strict` call raises a `ValueError`. With
-        `strict=False`, for messages that may be delivered twice, it returns the reason: `repeated`,
-        `expired` or `unknown`.
+        If the decision does not wait for it, a `strict` call raises a `ValueError`; others, for messages that
+        may be delivered twice, return the reason: `repeated`, `expired` or `unknown`.
         """
         id, reward = as_id(id), require_reward(reward)
         with self._lock:
@@ -201,11 +202,10 @@ class Bandit(SavedBandit):
     def learn_from(self, features: Any, reward: Any, *, weight: Any = 1.0, time: Any = None) -> None:
         """Learn the reward of features `[dim]` that were chosen elsewhere, or of many: `[n, dim]` and `[n]`.
 
-        It is as if an arm with these features had been the only one and had been rewarded; no decision is
-        counted. A reward of `weight` w, one for all or `[n]`, is the mean of w rewards that came at once: all
-        sums are those of w rewards, in one step of forgetting. At weight 0 nothing happens. Only least
-        squares, likelihoods through a link, and mixtures of them have weights. The `time` is one for all or
-        `[n]`, the default is now; only agents that forget by the clock have times.
+        No decision is counted. A reward of `weight` w, one for all or `[n]`, is the mean of w rewards that
+        came at once, in one step of forgetting; at 0 nothing happens. Only least squares, likelihoods through
+        a link, and mixtures of them have weights, and only agents that forget by the clock a `time`, one for
+        all or `[n]`.
         """
         samples = require_samples(features, reward, weight, time, self._dim)
         with np.errstate(all="ignore"), self._lock:
@@ -233,10 +233,9 @@ class Bandit(SavedBandit):
     def renew(self, coordinates: Any, *, name: str | None = None) -> int:
         """Reset the weights of some coordinates of the features, as for a new arm in the place of another.
 
-        The other weights stay as they are, and as certain as they are. Waiting decisions whose features are
-        not 0 at these coordinates expire, since their rewards belong to the old weights, and so do those that
-        wait under the `name` of the arm that goes; their number is returned. If the sums of the algorithm do
-        not allow it, that is a `ValueError`.
+        The others stay as they are, and as certain. Waiting decisions whose features are not 0 at these
+        coordinates expire, and those that wait under the `name` of the arm that goes; their number is
+        returned. If the sums of the algorithm do not allow it, that is a `ValueError`.
         """
         block = require_coordinates(coordinates, self._dim)
         with np.errstate(all="ignore"), self._lock:

@@ -1,4 +1,4 @@
-"""Files of bandits: all numbers of a bandit, with its waiting decisions, as tensors."""
+"""Settings of bandits, and their files: all numbers, with the waiting decisions, as tensors."""
 
 from __future__ import annotations
 
@@ -6,23 +6,29 @@ import json
 import os
 import time as clock
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, repeat
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import numpy as np
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureState
 from driftwise.base.agent import Agent
-from driftwise.base.part import from_config, to_config
-from driftwise.base.times import LATEST_TIMESTAMP
-from driftwise.base.validation import ArgumentError, require_array, require_instance, require_number
+from driftwise.base.knowledge import name_needs
+from driftwise.base.part import choice, count, from_config, member, record, scalar, to_config
+from driftwise.base.times import LATEST_TIMESTAMP, to_seconds
+from driftwise.base.validation import (
+    ArgumentError,
+    require_array,
+    require_count,
+    require_instance,
+    require_number,
+)
 from driftwise.online import agent_files
-from driftwise.online.bandit_inputs import BanditSettings
-from driftwise.online.deciders.clock_decider import uses_clock
+from driftwise.online.deciders.clock_decider import clock_of, uses_clock
 from driftwise.online.deciders.definition import Choice
-from driftwise.online.decisions import Entry, Outcome, PendingDecisions, PendingSnapshot, as_id
-from driftwise.online.limits import require_within
+from driftwise.online.decisions import Entry, Outcome, PendingDecisions, as_id
+from driftwise.online.limits import require_reward_range, require_within
 from driftwise.online.summary import Gauge
 from driftwise.online.tensors import (
     Tensors,
@@ -43,6 +49,41 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _AT_ONCE = 500  # decisions that are copied before other threads may run
 _LARGEST_ARM = 2**53  # which a float counts
+
+
+@record
+class BanditSettings:
+    """All settings of a bandit but its metadata, which is the caller's."""
+
+    algorithm: str
+    agent: Agent = member(Agent)
+    seed: int = count(at_least=0, bits=64)
+    max_pending: int = count(bits=64)
+    expire_after: int | None
+    expire_after_seconds: Any  # a duration; kept in seconds
+    epsilon: float = scalar(at_least=0, at_most=1)
+    num_draws: int = count(bits=16)
+    reward_range: Sequence[float] | None
+    outside: Literal["refuse", "clip"] = choice("refuse", "clip", default="refuse")
+
+    def __post_init__(self) -> None:
+        algorithm, agent = require_instance("algorithm", self.algorithm, str), self.agent
+        if agent.needs:
+            needed = f"{algorithm!r}, which needs {name_needs(agent.needs)}"
+            raise ArgumentError("algorithm", "learn from its own rewards alone", algorithm, needed)
+        if not agent.sees_arms:
+            got = f"{algorithm!r}, which does not"
+            raise ArgumentError("algorithm", "know arms by their features", algorithm, got)
+        if uses_clock(agent) and clock_of(agent) is None:
+            got = f"{algorithm!r}, which has the clock within"
+            raise ArgumentError("algorithm", "forget by the clock itself", algorithm, got)
+        if self.expire_after is not None:
+            require_count("expire_after", self.expire_after)
+        if self.expire_after_seconds is not None:
+            seconds = to_seconds("expire_after_seconds", self.expire_after_seconds)
+            object.__setattr__(self, "expire_after_seconds", require_number("expire_after_seconds", seconds))
+        if self.reward_range is not None:
+            object.__setattr__(self, "reward_range", require_reward_range(self.reward_range))
 
 
 class SavedBandit(ABC):
@@ -81,17 +122,14 @@ class SavedBandit(ABC):
 
 
 def bandit_content(bandit: Bandit, kind: str, more: Callable[[], Tensors] = dict) -> agent_files.AgentFile:
-    """Return all that is needed to go on; the caller holds `_writing`, so that one thread at a time asks.
-
-    `more` returns tensors of the same moment that belong to whatever contains the bandit.
-    """
+    """Return all that is needed to go on, with `more` tensors of one moment; the caller holds `_writing`."""
     metadata = agent_files.require_plain("metadata", bandit.metadata)
     settings = {name: value for name, value in to_config(bandit.settings).items() if name != "type"}
     description = {"kind": kind, **settings, "metadata": metadata}
     with bandit._lock:
         state = to_tensors("state", bandit._decider.state)
         gauge, pending = bandit._gauge.to_array(), bandit._pending.freeze()
-        others = {"gauge": gauge, "samples": np.array(bandit._num_rounds - pending.counts[0]), **more()}
+        others = {"gauge": gauge, "samples": np.array(bandit._num_rounds - pending.num_decisions), **more()}
     try:
         tensors = {**state, **others, **pending_tensors(pending)}
     finally:
@@ -119,13 +157,13 @@ def restore_bandit(bandit: Bandit, file: agent_files.AgentFile) -> None:
     bandit._gauge, bandit._seen = Gauge.from_array(tensors["gauge"]), file.seen
 
 
-def pending_tensors(frozen: PendingSnapshot) -> Tensors:
+def pending_tensors(frozen: PendingDecisions) -> Tensors:
     """Return all waiting decisions, and the outcomes of others, as arrays."""
     num, entries = len(frozen.waiting), frozen.waiting.values()  # a list would take long to be freed
     first = next(iter(entries)).choice if num else None
     dim = 0 if first is None else len(first.features)
     tensors = {
-        "pending.counts": np.array(frozen.counts, dtype=np.int64),
+        "pending.counts": np.array([frozen.num_decisions, frozen.num_expired]),
         "pending.gone": _text(frozen.finished),
         "pending.expired": _text(id for id, outcome in frozen.finished.items() if outcome is Outcome.EXPIRED),
         "pending.ids": _text(frozen.waiting),

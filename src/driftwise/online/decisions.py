@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import os
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Integral
@@ -64,28 +65,19 @@ class Entry(NamedTuple):
     name: str | None = None  # of the arm, if arms have names
 
 
-class PendingSnapshot(NamedTuple):
-    """Decisions at one moment, which do not change."""
-
-    counts: tuple[int, int]  # made, expired
-    latest: float
-    waiting: Mapping[str, Entry]
-    finished: Mapping[str, Outcome]
-
-
 class LayeredDict(MutableMapping[_K, _V]):
     """A dictionary in order of insertion over a frozen one, which another thread can read meanwhile.
 
     Changes are kept beside it until `merged`. Keys that are set are new, and those removed are there.
     """
 
-    def __init__(self, frozen: OrderedDict[_K, _V]) -> None:
+    def __init__(self, frozen: MutableMapping[_K, _V]) -> None:
         self._frozen, self._removed = frozen, set[_K]()
         self._newer: OrderedDict[_K, _V] = OrderedDict()
         self._ahead = iter(frozen)
         self._first = next(self._ahead, None)  # of the frozen keys: all before it are removed
 
-    def merged(self) -> OrderedDict[_K, _V]:
+    def merged(self) -> MutableMapping[_K, _V]:
         """Return the old dictionary with all changes."""
         for key in self._removed:
             del self._frozen[key]
@@ -120,12 +112,10 @@ class PendingDecisions:
     An id is the caller's own, or `{prefix}-{number}` with a random prefix, a new one for every bandit that is
     made, loaded, copied or forked. So no id is used twice, whatever was lost between a save and a crash.
 
-    Beyond `max_pending` of them the oldest expires, and so does any that is older than `expire_after`
-    decisions or than `expire_after_seconds` (None: no age is too old). The outcomes of the last `max_pending`
-    decisions that no longer wait are remembered.
-
-    Both ages are checked when a decision is made. Seconds count between the latest times that decisions had
-    until then: a clock that jumps backwards makes no decision older, and none that comes after it.
+    When one is made, the oldest expires beyond `max_pending` of them, and so does any that is older than
+    `expire_after` decisions or than `expire_after_seconds`. Seconds count between the latest times that
+    decisions had until then: a clock that jumps backwards makes no decision older, and none that comes after
+    it. The outcomes of the last `max_pending` decisions that no longer wait are remembered.
     """
 
     def __init__(
@@ -139,8 +129,8 @@ class PendingDecisions:
         self.num_expired = 0
         self.latest = -LATEST_TIMESTAMP  # time of any decision
         # A plain dict would search past all that was removed for its first.
-        self.waiting: OrderedDict[str, Entry] | LayeredDict[str, Entry] = OrderedDict()
-        self.finished: OrderedDict[str, Outcome] | LayeredDict[str, Outcome] = OrderedDict()
+        self.waiting: MutableMapping[str, Entry] = OrderedDict()
+        self.finished: MutableMapping[str, Outcome] = OrderedDict()
         self.change_prefix()
 
     def change_prefix(self) -> None:
@@ -192,20 +182,10 @@ class PendingDecisions:
             f"expire_after={self.expire_after}, expire_after_seconds={self.expire_after_seconds})",
         }.get(outcome, "it was never made here, was lost in a crash, or was forgotten")
 
-    def listed(self) -> list[Waiting]:
-        """Return all that wait, the oldest first."""
-        return [
-            Waiting(id, entry.choice.arm if entry.name is None else entry.name, entry.time)
-            for id, entry in self.waiting.items()
-        ]
-
-    def freeze(self) -> PendingSnapshot:
+    def freeze(self) -> PendingDecisions:
         """Return the decisions as they are now; they stay so until `thaw`."""
         self.thaw()  # the last thread may not have come to that: a forked child has no other threads
-        assert isinstance(self.waiting, OrderedDict)
-        assert isinstance(self.finished, OrderedDict)
-        counts = self.num_decisions, self.num_expired
-        snapshot = PendingSnapshot(counts, self.latest, self.waiting, self.finished)
+        snapshot = copy.copy(self)
         self.waiting, self.finished = LayeredDict(self.waiting), LayeredDict(self.finished)
         return snapshot
 

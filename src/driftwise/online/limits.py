@@ -7,13 +7,14 @@ import contextvars
 import math
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, TypeVarTuple
 
 import numpy as np
 
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
 from driftwise.base.resources import format_bytes, free_memory, require_memory
+from driftwise.base.times import to_timestamp, to_timestamps
 from driftwise.base.types import FeatureTable, Key
 from driftwise.base.validation import ArgumentError, as_array, require_array, require_number
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from driftwise.online.summary import Gauge
 
 LARGEST_FEATURE = 1e6  # beyond it the usual ridge is lost in the rounding of squares
+_LARGEST_WEIGHT = 1e6
 LARGEST_REWARD = 1e100  # sums of products with features have to stay finite
 _LARGEST_SQUARE = LARGEST_FEATURE**2
 _FLOAT = np.dtype(np.float64)
@@ -46,6 +48,37 @@ def require_decision_arms(features: Any, dim: int) -> np.ndarray:
     if not len(arms):
         raise ArgumentError("features", "have at least one arm", arms.shape, f"the shape {arms.shape}")
     return np.ascontiguousarray(require_within("features", arms, LARGEST_FEATURE))
+
+
+class Samples(NamedTuple):
+    """Features, rewards, weights and times of samples."""
+
+    features: np.ndarray  # [n, d]
+    rewards: np.ndarray  # [n]
+    weights: np.ndarray  # [n]
+    times: np.ndarray  # [n] in seconds since 1970
+
+
+def require_samples(features: Any, reward: Any, weight: Any, time: Any, dim: int) -> Samples:
+    """Return one sample, or many, checked."""
+    rows, single = as_numbers(features), as_array(features).ndim == 1
+    rows = require_array("features", rows, (dim,) if single else (None, dim)).reshape(-1, dim)
+    shape = () if single else (len(rows),)
+    rewards = require_array("reward", as_numbers(reward), shape)
+    weights = require_array("weight", weight, () if as_array(weight).ndim == 0 else shape)
+    if time is None or as_array(time).ndim == 0:
+        times = np.array(to_timestamp("time", time))
+    else:
+        times = to_timestamps("time", time, shape)
+    if not len(rows):
+        raise ArgumentError("features", "have at least one row", rows.shape, f"the shape {rows.shape}")
+    require_within("features", rows, LARGEST_FEATURE)
+    require_within("reward", rewards, LARGEST_REWARD)
+    if weights.min() < 0:
+        raise ArgumentError("weight", "be at least 0", weights.min().item())
+    require_within("weight", weights, _LARGEST_WEIGHT)
+    weights, times = (np.broadcast_to(array, len(rows)) for array in (weights, times))
+    return Samples(rows, rewards.reshape(-1), weights, times)
 
 
 def require_reward(reward: Any) -> float:
