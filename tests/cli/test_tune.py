@@ -36,9 +36,17 @@ def named_bounds(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {bound["name"]: bound for bound in told["bounds"]}
 
 
-@pytest.mark.parametrize("arguments", [[*MDP, "--variation", "5"], BANDIT])
-def test_the_tables_have_every_bound_or_a_smaller_one_and_the_advice_is_below(arguments, capsys):
+@pytest.mark.parametrize(
+    ("arguments", "agent"), [([*MDP, "--variation", "5"], "adaptive_opt_wlsvi"), (BANDIT, "adaptive_lin_ucb")]
+)
+def test_the_tables_have_every_bound_or_a_smaller_one_and_the_advice_is_below(arguments, agent, capsys):
     text, told = said(capsys, *arguments), in_json(capsys, *arguments)
+    for sentence in (
+        "These are worst-case bounds",
+        "'driftwise tune --log FILE' measures memories",
+        f"{agent} weighs them as it goes",
+    ):
+        assert sentence in " ".join(text.split())
     for bound in told["bounds"]:
         of_it = [each for each in told["bounds"] if _same_tuning(bound, each)]
         least = min(each["total"] for each in of_it)
@@ -82,36 +90,37 @@ def test_tunings_that_are_one_have_one_row_with_both_names(capsys):
     assert text.count("horizon_aware") == 2
 
 
-def test_the_numbers_are_those_of_theory(capsys, with_options):
-    told = in_json(capsys, *MDP, "--variation", "5", *with_options("delta = 0.1"))
-    setting = Setting(10, 20000, 5.0, horizon=10, delta=0.1)
-    assert told["trivial"] == 200_000
-    assert "beside the trivial bound HK = 200,000" in said(capsys, *MDP, "--variation", "5")
+OPTIONS = {  # by what a file has: the command, the setting, and the trivial bound
+    "delta = 0.1": (MDP, Setting(10, 20000, 5.0, horizon=10, delta=0.1), "HK = 200,000"),
+    "ridge = 3": (BANDIT, Setting(2, 6000, 5.4, ridge=3), "2SK = 12,000"),
+    "noise_scale = 2": (BANDIT, Setting(2, 6000, 5.4, noise_scale=2), "2SK = 12,000"),
+    "norm_bound = 3": (BANDIT, Setting(2, 6000, 5.4, norm_bound=3), "2SK = 36,000"),
+}
+
+
+@pytest.mark.parametrize("text", OPTIONS)
+def test_the_numbers_are_those_of_theory(text, capsys, with_options):
+    command, setting, trivial = OPTIONS[text]
+    arguments = [*command, *["--variation", "5"] * (command is MDP), *with_options(text)]
+    told = in_json(capsys, *arguments)
+    assert told["trivial"] == float(trivial.split(" = ")[1].replace(",", ""))
+    assert f"beside the trivial bound {trivial}" in said(capsys, *arguments)
     for found in told["bounds"]:
         expected = BOUNDS[found["name"]].evaluate(setting)
         assert found["total"] == pytest.approx(expected.total, rel=1e-12)
         assert found["total"] == pytest.approx(sum(term["value"] for term in found["terms"]), rel=1e-12)
         assert found["parameters"] == pytest.approx(expected.parameters)
+        assert found["radius"] == pytest.approx(expected.radius)
+        assert found["ridge"] == expected.setting.ridge
     named = named_bounds(told)
-    assert named["theorem_1"]["remembered"] == pytest.approx(200)  # √(dK/Δ) = 1/log(1/η)
-    assert named["lsvi_ucb_restart"]["parameters"] == {"period": 200}  # √(10·20000/5)
-    assert named["theorem_1"]["exponents"] == dict(
-        dim="5/4", horizon="2", variation="1/4", num_episodes="3/4"
-    )
-    assert named["theorem_1"]["first_below_trivial"] == first_useful(BOUNDS["theorem_1"], setting)
-    assert named["lower_mdp"]["first_below_trivial"] == 500  # d^(2/3)·Δ^(1/3)·K^(2/3) < K: K > d²Δ
-    assert told["blocks"] == {"BoRL": 448, "Ada-LSVI-UCB-Restart": 20000}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "agent"), [([*MDP, "--variation", "5"], "adaptive_opt_wlsvi"), (BANDIT, "adaptive_lin_ucb")]
-)
-def test_bounds_are_called_bounds_and_what_measures_is_named(arguments, agent, capsys):
-    text = " ".join(said(capsys, *arguments).split())
-    assert "These are worst-case bounds" in text
-    assert "'driftwise tune --log FILE' measures memories" in text
-    assert f"{agent} weighs them as it goes" in text
-    assert agent in ALGORITHMS
+    if command is MDP:
+        assert named["theorem_1"]["remembered"] == pytest.approx(200)  # √(dK/Δ) = 1/log(1/η)
+        assert named["lsvi_ucb_restart"]["parameters"] == {"period": 200}  # √(10·20000/5)
+        exponents = dict(dim="5/4", horizon="2", variation="1/4", num_episodes="3/4")
+        assert named["theorem_1"]["exponents"] == exponents
+        assert named["theorem_1"]["first_below_trivial"] == first_useful(BOUNDS["theorem_1"], setting)
+        assert named["lower_mdp"]["first_below_trivial"] == 500  # d^(2/3)·Δ^(1/3)·K^(2/3) < K: K > d²Δ
+        assert told["blocks"] == {"BoRL": 448, "Ada-LSVI-UCB-Restart": 20000}
 
 
 @pytest.mark.parametrize(
@@ -125,24 +134,6 @@ def test_bounds_are_called_bounds_and_what_measures_is_named(arguments, agent, c
 def test_one_block_is_no_choice(episodes, sentence, capsys):
     text = said(capsys, *MDP[:-1], episodes, "--variation", "5")
     assert f"If the variation is not known, {sentence}" in text
-
-
-def test_a_ridge_is_everybodys_and_noise_is_the_bandits(capsys, with_options):
-    plain, ridged, noisy = (
-        named_bounds(in_json(capsys, *BANDIT, *with_options(text)))
-        for text in ("", "ridge = 3", "noise_scale = 2")
-    )
-    assert {plain[name]["ridge"] for name in plain} == {1.0, 2.0}
-    assert {ridged[name]["ridge"] for name in ridged} == {3.0}
-    assert noisy["oful"]["radius"] - 1 == pytest.approx(4 * (plain["oful"]["radius"] - 1))
-
-
-def test_the_length_of_theta_is_in_the_radius_and_in_what_can_be_lost(capsys, with_options):
-    plain, longer = (in_json(capsys, *BANDIT, *with_options(text)) for text in ("", "norm_bound = 3"))
-    radius, other = (named_bounds(told)["oful"]["radius"] for told in (plain, longer))
-    assert other - radius == pytest.approx(2)
-    assert (plain["trivial"], longer["trivial"]) == (12_000, 36_000)
-    assert "beside the trivial bound 2SK = 36,000" in said(capsys, *BANDIT, *with_options("norm_bound = 3"))
 
 
 def test_the_recommended_call_is_what_was_evaluated(capsys, with_options):

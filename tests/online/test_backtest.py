@@ -199,10 +199,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "lengths": (dict(rewards=[1.0]), "rewards must have shape (2), got (1,)"),
     "nan": (dict(rewards=[1.0, math.nan]), "rewards must be finite, got nan at index (1,)"),
     "huge": (dict(features=[[1e7], [1.0]]), "features must lie between ±1e+06, got one of size 1e+07"),
-    "memory": (dict(memories=[1]), "memories must be an integer of at least 2, got 1"),
     "window": (dict(windows=[0.5]), "windows must be a positive integer, got 0.5"),
     "nothing": (dict(memories=[]), "memories must have at least one length, unless there are windows"),
-    "noise": (dict(noise_scale=0), "noise_scale must be a number above 0, got 0"),
     "ridge": (dict(ridge=-1.0), "ridge must be a number above 0, got -1.0"),
 }
 

@@ -55,9 +55,7 @@ def test_a_log_has_every_decision_bit_for_bit(logged: tuple[Path, list[dict]]) -
         np.testing.assert_array_equal(one.probabilities, decision.probabilities)
 
 
-def test_a_replay_of_the_log_weights_its_decisions_by_their_probabilities(
-    logged: tuple[Path, list[dict]],
-) -> None:
+def test_a_replay_of_the_log_weights_its_decisions_by_their_probabilities(logged):
     """`uniform` on changing arms: IPS and the logged mean by hand."""
     path, happened = logged
     found = replay(DecisionLog(path), "uniform")
@@ -96,9 +94,7 @@ def test_a_replay_of_the_same_decisions_is_the_same_from_a_table_and_from_a_log(
         np.testing.assert_allclose(other.final.values[name], estimate, rtol=1e-9)
 
 
-def test_a_policy_is_replayed_with_the_floor_that_it_is_deployed_with(
-    logged: tuple[Path, list[dict]],
-) -> None:
+def test_a_policy_is_replayed_with_the_floor_that_it_is_deployed_with(logged):
     log, given = DecisionLog(logged[0]), dict(noise_scale=0.1)
     always, uniform = (
         replay(log, name, extra).final
@@ -188,9 +184,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("text", "message"), BAD.values(), ids=BAD)
-def test_a_log_that_cannot_be_replayed_is_refused_in_one_sentence(
-    text: str, message: str, tmp_path: Path
-) -> None:
+def test_a_log_that_cannot_be_replayed_is_refused_in_one_sentence(text, message, tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=re.escape(message)):

@@ -172,6 +172,8 @@ def test_features_are_not_asked_for_where_a_file_has_them(tmp_path):
     Bandit("greedy", dim=2).save(tmp_path / "agent.safetensors")
     with pytest.raises(ValueError, match=r"^features must be left out for a bandit, got"):
         load(tmp_path / "agent.safetensors", features=MAP)
+    with pytest.raises(ValueError, match=r"^path must be of an EpisodicAgent, got one of a Bandit"):
+        EpisodicAgent.load(tmp_path / "agent.safetensors")
 
 
 @pytest.mark.parametrize(

@@ -89,9 +89,7 @@ def test_an_unknown_pair_is_worth_what_rewards_up_to_one_can_bring_and_a_visit_f
     [("opt_wlsvi", dict(rate=0.9, ridge=0.5), 0.5), ("epsilon_greedy_lsvi", dict(epsilon=0.1), 1.0)],
     ids=["given", "no radius"],
 )
-def test_a_ridge_that_is_given_and_that_of_an_algorithm_without_a_radius_stay(
-    algorithm: str, parameters: dict[str, float], ridge: float
-) -> None:
+def test_a_ridge_that_is_given_and_that_of_an_algorithm_without_a_radius_stay(algorithm, parameters, ridge):
     agent = EpisodicAgent(algorithm, features=TABLE, horizon=2, **parameters).agent
     assert isinstance(agent, BlockLeastSquares)
     assert agent.base.ridge == ridge
@@ -99,9 +97,7 @@ def test_a_ridge_that_is_given_and_that_of_an_algorithm_without_a_radius_stay(
 
 
 @pytest.mark.parametrize(("decision", "num_plans"), [("heaviest", 1), ("draw", 1), ("mixture", 5)])
-def test_only_memories_that_decide_are_planned_with(
-    decision: str, num_plans: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_memories_that_decide_are_planned_with(decision, num_plans, monkeypatch):
     planned, plan = list[BlockLeastSquares](), BlockLeastSquares.plan
 
     def counted(agent: BlockLeastSquares, *arguments: Any) -> Any:
@@ -141,9 +137,7 @@ SHARED = PerAction(Fourier(low=(0.0,), high=(4.0,), order=2), ACTIONS).table(
         ("epsilon_greedy_lsvi", dict(epsilon=0.3)),
     ],
 )
-def test_blocks_give_what_the_whole_matrix_gives(
-    features: np.ndarray, algorithm: str, parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_give_what_the_whole_matrix_gives(features, algorithm, parameters, monkeypatch):
     given: Any = dict(features=features, horizon=len(PRICES), **parameters)
     in_blocks = EpisodicAgent(algorithm, **given)
     monkeypatch.setattr("driftwise.online.episodes.states.find_blocks", lambda features: None)

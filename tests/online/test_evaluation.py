@@ -53,9 +53,7 @@ def test_the_logged_policy_has_the_sequence_of_its_own_rewards(found: Replay) ->
         assert found.logged.value[kind] == pytest.approx(expected)
 
 
-def test_differences_are_antisymmetric_and_tighter_than_two_intervals_apart(
-    log: TableLog, found: Replay
-) -> None:
+def test_differences_are_antisymmetric_and_tighter_than_two_intervals_apart(log, found):
     other = replay(log, POLICIES, Options(reward_range=(0, 1), against="ucb")).policies["uniform"]
     own = found.policies["ucb"]
     for kind, there in own.differences["uniform"].items():
@@ -253,9 +251,7 @@ def test_evidence_against_randomness_is_at_most_one_on_average() -> None:
         ({"uniform": {}}, {"memory": 0.5}, "memory must be a number of at least 1"),
     ],
 )
-def test_wrong_policies_and_options_are_one_sentence(
-    log: TableLog, policies: dict[str, Any], options: dict[str, Any], message: str
-) -> None:
+def test_wrong_policies_and_options_are_one_sentence(log, policies, options, message):
     with pytest.raises(ValueError, match=message):
         replay(log, policies, Options(**options))
 

@@ -182,24 +182,35 @@ def test_scores_are_those_of_the_next_decision_and_take_no_slot():
 
 
 def test_what_is_learnt_from_is_the_same_from_rows_columns_frames_and_one_by_one():
-    table, names = rows(12), ["red", "blue", "red", "green"] * 3
-    rewards, weights = np.linspace(0, 1, 12), np.linspace(0.5, 2, 12)
+    """Seven arms through three slots: those retire that were not used for longest."""
+    table = [{**row, **RED} for row in rows(40)]
+    names = [f"arm {i}" for i in np.random.default_rng(3).integers(7, size=40)]
+    rewards, weights = np.linspace(0, 1, 40), np.linspace(0.5, 2, 40)
     columns = {name: [row[name] for row in table] for name in table[0]}
-    frame, made = pd.DataFrame({**columns, "reward": rewards}), list[NamedBandit]()
-    for contexts, arms in ((table, names), (columns, np.array(names)), (frame, pd.Series(names))):
-        made.append(named())
-        made[-1].learn_from(contexts, arms, rewards, weight=weights)
-    single = named()
+    frame = pd.DataFrame({**columns, "reward": rewards})
+    given: dict[str, Any] = dict(own=CONTEXT, shared=ARM, max_arms=3, when_full="retire", radius=1.0)
+    first, *others, single = (NamedBandit("lin_ucb", **given) for _ in range(4))
+    first.learn_from(table, names, rewards, weight=weights)
+    for other, contexts, arms in zip(
+        others, (columns, frame), (np.array(names), pd.Series(names)), strict=True
+    ):
+        other.learn_from(contexts, arms, rewards, weight=weights)
+        assert bits(other.bandit.state) == bits(first.bandit.state)
     for row, name, reward, weight in zip(table, names, rewards, weights, strict=True):
         single.learn_from(row, name, reward, weight=weight)
-    for each in made:
-        assert bits(each.bandit.state) == bits(single.bandit.state)
-    assert [each.arms for each in made] == [single.arms] * 3
-    assert single.summary().samples == 12
+    assert first.arms == single.arms
+    assert first.summary().samples == single.summary().samples == 40
+    found, expected = (each.scores(table[0], dict.fromkeys(single.arms, RED)) for each in (first, single))
+    np.testing.assert_allclose([*found.values()], [*expected.values()], rtol=1e-12)
+    with pytest.raises(ValueError, match=r"^arms must be at most max_arms=3, got 7 of them$"):
+        named(when_full="refuse").learn_from(table, names, np.zeros(40))
+    limited = named(when_full="retire", reward_range=(0, 1))
+    with pytest.raises(ValueError, match=r"^reward must lie in reward_range"):
+        limited.learn_from(table, names, np.arange(40))
+    assert limited.arms == []
     shared = named(own=None, shared=ARM, max_arms=0)
-    shared.learn_from([{**row, **RED} for row in table], names, rewards)
-    assert shared.summary().samples == 12
-    assert shared.arms == []
+    shared.learn_from(table, names, rewards)
+    assert (shared.summary().samples, shared.arms) == (40, [])
 
 
 def test_rows_of_weight_0_leave_everything_as_it_was():
@@ -222,28 +233,6 @@ def test_without_a_context_arms_have_a_mean_each():
     bandit.learn_from(None, "red", 1.0)
     assert bandit.scores(None, ["red", "blue", "new"]) == pytest.approx({"red": 2 / 4, "blue": 0, "new": 0})
     assert bandit.decide(None, ["blue", "red"]).arm == "red"
-
-
-def test_many_arms_are_learnt_from_as_if_they_came_one_by_one():
-    """Seven arms through three slots: those retire that were not used for longest."""
-    table, names = rows(40), [f"arm {i}" for i in np.random.default_rng(3).integers(7, size=40)]
-    given: dict[str, Any] = dict(own=CONTEXT, shared=ARM, max_arms=3, when_full="retire", radius=1.0)
-    together, single = NamedBandit("lin_ucb", **given), NamedBandit("lin_ucb", **given)
-    table = [{**row, **RED} for row in table]
-    together.learn_from(table, names, np.linspace(0, 1, 40))
-    for row, name, reward in zip(table, names, np.linspace(0, 1, 40), strict=True):
-        single.learn_from(row, name, reward)
-    assert together.arms == single.arms
-    found, expected = (each.scores(table[0], dict.fromkeys(single.arms, RED)) for each in (together, single))
-    np.testing.assert_allclose([*found.values()], [*expected.values()], rtol=1e-12)
-    before = together.to_bytes()
-    with pytest.raises(ValueError, match=r"^arms must be at most max_arms=3, got 7 of them$"):
-        named(when_full="refuse").learn_from(table, names, np.zeros(40))
-    limited = named(when_full="retire", reward_range=(0, 1))
-    with pytest.raises(ValueError, match=r"^reward must lie in reward_range"):
-        limited.learn_from(table, names, np.arange(40))
-    assert limited.arms == []
-    assert together.to_bytes() == before
 
 
 @pytest.mark.parametrize("how", COPIES)

@@ -72,12 +72,10 @@ def written(path: Path, text: str, **changed: Any) -> TableLog:
 @pytest.mark.parametrize(
     ("frozen_after", "known"), [(None, True), (None, False), *((row, True) for row in (1, *range(36, 44)))]
 )
-def test_a_replay_is_the_plain_loop_over_the_log(
-    tmp_path: Path, frozen_after: int | None, known: bool
-) -> None:
+def test_a_replay_is_the_plain_loop_over_the_log(tmp_path, frozen_after, known):
     """The reward model predicts before it learns; freezing is exact to the row; shares are propensities."""
     columns = drawn(80, seed=4)
-    names = COLUMNS if known else COLUMNS | {"propensity": None}
+    names: dict[str, Any] = COLUMNS if known else COLUMNS | {"propensity": None}
     log = TableLog(write_csv(tmp_path / "log.csv", columns), **names)
     shares = {arm: np.mean(columns["arm"] == arm) for arm in "abc"}
     rows = [
@@ -175,7 +173,7 @@ def test_blocks_of_any_size_and_both_formats_give_the_same_numbers(tmp_path: Pat
     columns = drawn(400) | {"land": np.array(["de", "fr", "it"])[np.arange(400) % 3]}
     columns["gain"] = columns["gain"] > 0  # as `True` in text
     parquet.write_table(pa.table(columns), tmp_path / "log.parquet")
-    given = COLUMNS | {"features": ("x", "land")}
+    given: dict[str, Any] = COLUMNS | {"features": ("x", "land")}
     logs = [
         TableLog(path, **given, bytes_at_once=size)
         for path in (write_csv(tmp_path / "log.csv", columns), tmp_path / "log.parquet")
@@ -287,9 +285,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("text", "changed", "message"), BAD.values(), ids=BAD)
-def test_what_cannot_be_replayed_is_one_sentence(
-    text: str | None, changed: dict[str, Any], message: str, tmp_path: Path
-) -> None:
+def test_what_cannot_be_replayed_is_one_sentence(text, changed, message, tmp_path):
     path = tmp_path / "log.csv"
     if text is not None:
         path.write_text(text, encoding="utf-8")
