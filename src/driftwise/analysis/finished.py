@@ -18,7 +18,7 @@ from driftwise.analysis.report.data import Report, ReportData, load_report_data,
 from driftwise.analysis.report.final_table import ON_A_TERMINAL, final_table
 from driftwise.analysis.report.writing import FORMATS, report_figure, warn_of_lost_drift, write_content
 from driftwise.analysis.statistics.formatting import format_count
-from driftwise.analysis.table import Table, html_text
+from driftwise.analysis.table import Table
 from driftwise.base.agent import Agent
 from driftwise.base.files import lock_folder, output_folder, replace_file
 from driftwise.base.validation import ArgumentError, require_choice
@@ -205,4 +205,4 @@ class FinishedStudy:
 
         picture = base64.b64encode(figure_bytes(report_figure(self.data), format="png", dpi=70)).decode()
         image = f'<img alt="regret over episodes" src="data:image/png;base64,{picture}">'
-        return f"<div>{html.escape(repr(self)[1:-1])}{html_text(self.table())}{image}</div>"
+        return f"<div>{html.escape(repr(self)[1:-1])}{self.table()._repr_html_()}{image}</div>"

@@ -264,7 +264,7 @@ def _settings(report: Report, common: Collection[Participant]) -> dict[str, Any]
     """The manifest without entries that differ between any two runs; of the agents, those in `common`."""
     agents: dict[str, dict[str, Any]] = {}  # as tables, so that their order does not matter
     for environment, data in report.items():
-        for label, entry in zip(data.labels, data.agents, strict=True):
+        for label, entry in data.agents.items():
             if Participant(environment, label) in common:
                 agents.setdefault(environment, {})[label] = _without(entry, "environment", "label")
     return {**_without(next(iter(report.values())).manifest), "agents": agents}

@@ -24,6 +24,7 @@ with require_extra("a figure", "cli"):
     from matplotlib.figure import Figure as Drawing
     from matplotlib.figure import SubFigure
     from matplotlib.font_manager import findfont
+    from matplotlib.gridspec import GridSpec
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     from matplotlib.ticker import FixedLocator, MaxNLocator, PercentFormatter
@@ -104,23 +105,24 @@ def regret_plot(
         note = f"{note} · {shown}" if note else shown
     across = 2 if width > _ONE_COLUMN else 1
     high = float(np.clip(0.3 * width / across * 2, 1.7, 3.2))  # inches of a panel
+    heading: dict[str, Any] = dict(x=0.012, ha="left", fontweight="bold", parse_math=False)
     with _style(font, size):
         lines = textwrap.wrap(title, int(100 * width / size))
         drawing = Drawing(layout="constrained")
         parts = drawing.subfigures(len(rows), 1, squeeze=False)[:, 0]
         for row, part in zip(rows, parts, strict=True):
-            part.suptitle(row.environment, x=0.012, ha="left", fontweight="bold", parse_math=False)
-            _draw_panels(regret_figures(row, numbers), part, across)
+            part.suptitle(row.environment, **heading)
+            figures = regret_figures(row, numbers)
+            grid = part.add_gridspec(4 // across, across, height_ratios=[8, 1] * (2 // across))
+            for place, figure in enumerate(figures):
+                _draw_above_strip(part, grid, 2 * (place // across), place % across, figure)
         legend = _legend(drawing, numbers, width, size)
         rows_of_names = -(-len(legend["handles"]) // legend["ncols"])
         rest = 0.3 + size / 72 * (1.6 * len(lines) + 2.2 + 1.7 * rows_of_names)
         drawing.set_size_inches(width, len(rows) * (2 // across) * (high + 0.9) + rest)
-        heading: dict[str, Any] = dict(x=0.012, ha="left", parse_math=False)
-        drawing.suptitle("\n".join(lines), fontsize=1.25 * size, fontweight="bold", **heading)
-        note = textwrap.fill(note, int(140 * width / size))
-        below = drawing.legend(
-            loc="outside lower left", frameon=False, title=note, alignment="left", **legend
-        )
+        drawing.suptitle("\n".join(lines), fontsize=1.25 * size, **heading)
+        legend |= dict(title=textwrap.fill(note, int(140 * width / size)), alignment="left", frameon=False)
+        below = drawing.legend(loc="outside lower left", **legend)
         below.get_title().set(fontsize=0.9 * size, color=_FAINT, parse_math=False)
         for _ in range(2):  # ticks are chosen by the size of axes, which depends on how wide ticks are
             drawing.draw_without_rendering()
@@ -147,15 +149,12 @@ def page_svg(figure: Figure) -> Markup:
             columns = max(1, _LINE_OF_WORDS // (widest + _HANDLE))
             drawing.legend(loc="outside upper left", ncols=columns, frameon=False)
         drawing.savefig(file, format="svg", transparent=True, metadata={"Date": None})
-    svg = re.sub(
-        r"^.*?(?=<svg)|<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", file.getvalue(), flags=re.S
-    )
+    dropped = r"^.*?(?=<svg)|<metadata>.*?</metadata>|<style[^>]*>.*?</style>"
+    svg = re.sub(dropped, "", file.getvalue(), flags=re.S)
     svg = re.sub(r"'DejaVu Sans'[^;\"]*", "system-ui, sans-serif", svg)
-    return Markup(
-        re.sub(
-            "|".join(_PAGE_COLOURS), lambda match: f"var({_PAGE_COLOURS[match[0].lower()]})", svg, flags=re.I
-        )
-    )
+    for colour, variable in _PAGE_COLOURS.items():
+        svg = re.sub(colour, f"var({variable})", svg, flags=re.I)
+    return Markup(svg)
 
 
 def show_in_notebook(drawing: Drawing) -> Drawing:
@@ -195,26 +194,22 @@ def _style(font: str = "DejaVu Sans", size: float = 10.5) -> Iterator[None]:
         yield
 
 
-def _draw_panels(figures: Sequence[Figure], part: SubFigure, across: int) -> None:
-    """Draw figures side by side or one below the other, each above the strip of its drift."""
-    down = len(figures) // across
-    grid = part.add_gridspec(2 * down, across, height_ratios=[8, 1] * down)
-    for place, figure in enumerate(figures):
-        top, column = 2 * (place // across), place % across
-        axes = part.add_subplot(grid[top : top + 1 + (figure.strip is None), column])
-        _draw_curves(axes, figure)
-        axes.set_title(figure.caption, loc="left", fontsize="medium", color=_INK)
-        if figure.strip is not None:
-            below = part.add_subplot(grid[top + 1, column], sharex=axes)
-            x, drift = figure.strip
-            below.fill_between(x, 0, drift, step="pre", color=_FAINT, alpha=0.45, linewidth=0)
-            below.set(ylim=(0, 1.05), yticks=[], xlabel=figure.x_axis.label)
-            below.grid(False)
-            _set_ticks(below)
-            below.set_ylabel("drift", fontsize="small", color=_FAINT, rotation=0, ha="right", va="center")
-            _draw_marks(below, figure.marks)
-            axes.tick_params(labelbottom=False)
-            axes.set_xlabel("")
+def _draw_above_strip(part: SubFigure, grid: GridSpec, top: int, column: int, figure: Figure) -> None:
+    """Draw a figure above the strip of its drift, if there is one."""
+    axes = part.add_subplot(grid[top : top + 1 + (figure.strip is None), column])
+    _draw_curves(axes, figure)
+    axes.set_title(figure.caption, loc="left", fontsize="medium", color=_INK)
+    if figure.strip is not None:
+        below = part.add_subplot(grid[top + 1, column], sharex=axes)
+        x, drift = figure.strip
+        below.fill_between(x, 0, drift, step="pre", color=_FAINT, alpha=0.45, linewidth=0)
+        below.set(ylim=(0, 1.05), yticks=[], xlabel=figure.x_axis.label)
+        below.grid(False)
+        _set_ticks(below)
+        below.set_ylabel("drift", fontsize="small", color=_FAINT, rotation=0, ha="right", va="center")
+        _draw_marks(below, figure.marks)
+        axes.tick_params(labelbottom=False)
+        axes.set_xlabel("")
 
 
 def _draw_curves(axes: Axes, figure: Figure) -> None:
@@ -246,20 +241,16 @@ def _draw_curve(axes: Axes, curve: Curve, x: np.ndarray | None) -> None:
     colour = _colour(curve.number)
     look: dict[str, Any] = {"color": colour, "linewidth": 0.8, "zorder": 1.5}
     if curve.number is not None:
-        look = {
-            "color": colour,
-            "linestyle": _LINES[curve_style(curve.number)[1]],
-            "label": _escape(curve.name),
-        }
-    match curve.kind:
-        case "reference":
-            look = _REFERENCE
-        case "background":
-            look = {"color": colour, "linewidth": 0.8, "alpha": 0.25, "zorder": 1}
-        case "steps":
-            look["drawstyle"] = "steps-post"
-        case "marked" | "dots":
-            look["marker"] = "o"
+        line = _LINES[curve_style(curve.number)[1]]
+        look = {"color": colour, "linestyle": line, "label": _escape(curve.name)}
+    if curve.kind == "reference":
+        look = _REFERENCE
+    elif curve.kind == "background":
+        look = {"color": colour, "linewidth": 0.8, "alpha": 0.25, "zorder": 1}
+    elif curve.kind == "steps":
+        look["drawstyle"] = "steps-post"
+    elif curve.kind in ("marked", "dots"):
+        look["marker"] = "o"
     axes.plot(x, curve.y, **look)
     if curve.low is not None and curve.high is not None:
         axes.fill_between(x, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import html
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,10 @@ from driftwise.analysis.figures import Axis, Curve, Figure, mean_curve
 from driftwise.analysis.regret_curves import RegretCurves
 from driftwise.analysis.statistics import mean_interval
 from driftwise.analysis.statistics.formatting import format_count, format_half_width, format_number
-from driftwise.analysis.table import Cell, Table, TableColumn, html_text
+from driftwise.analysis.table import Table, TableColumn, cells
 from driftwise.base.extras import require_extra
 from driftwise.base.part import describe_structure
-from driftwise.simulation.results import EVENTS, Result
+from driftwise.simulation.results import Result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,21 +71,17 @@ def final_regret(result: Result) -> tuple[np.ndarray, np.ndarray]:
 
 def summary_table(result: Result) -> Table:
     """Return final regret and other numbers of every agent of a grid, with its parameters."""
-
-    def cells(values: np.ndarray, write: Callable[[float], str] = format_number) -> list[Cell]:
-        return [Cell.of(write, value) for value in np.ravel(values).tolist()]
-
-    means, half_widths = (np.ravel(part).tolist() for part in final_regret(result))
-    lowest = min(means) if result.grid else None  # one alone is not the best of anything
-    pairs = zip(means, half_widths, strict=True)
-    regrets = [Cell.of(format_half_width, *pair, best=pair[0] == lowest) for pair in pairs]
+    means, half_widths = (np.ravel(part) for part in final_regret(result))
+    best = (means == means.min()) & bool(result.grid)  # one alone is not the best of anything
     reward = np.average(result.returns, axis=-1, weights=result.lengths).mean(axis=-1)
-    columns = {TableColumn(name, (name,)): cells(v, "{:g}".format) for name, v in result.varied.items()}
+    columns = {
+        TableColumn(name, (name,)): cells("{:g}".format, own.ravel()) for name, own in result.varied.items()
+    }
+    regrets = cells(format_half_width, means, half_widths, best=best)
     columns[TableColumn("final regret", ("final_regret", "half_width"))] = regrets
-    columns[TableColumn("reward of an episode", ("reward",))] = cells(reward)
-    for name in EVENTS:
-        if name in result.counts:
-            columns[TableColumn(name, (name,))] = cells(result.counts[name].mean(axis=-1))
+    columns[TableColumn("reward of an episode", ("reward",))] = cells(format_number, np.ravel(reward))
+    for name, counts in result.counts.items():
+        columns[TableColumn(name, (name,))] = cells(format_number, np.ravel(counts.mean(axis=-1)))
     title = f"{_agent(result)} in {_environment(result)}: {_sizes(result)}"
     return Table.of("summary", columns, zip(*columns.values(), strict=True), title)
 
@@ -126,7 +122,7 @@ def result_html(result: Result) -> str:
     heading = f"<b>{html.escape(_agent(result))}</b> in {html.escape(_environment(result))}"
     lines = [heading, html.escape(_sizes(result)), html.escape(_regret(result))]
     num_agents = int(np.prod(result.grid))
-    table = html_text(replace(summary_table(result), title="")) if 1 < num_agents <= _MAX_ROWS else ""
+    table = replace(summary_table(result), title="")._repr_html_() if 1 < num_agents <= _MAX_ROWS else ""
     with contextlib.suppress(ModuleNotFoundError):  # without matplotlib the numbers are there all the same
         figure = base64.b64encode(_small_png(result)).decode()
         lines.append(f'<img alt="cumulative regret over episodes" src="data:image/png;base64,{figure}">')

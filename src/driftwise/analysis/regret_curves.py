@@ -43,12 +43,8 @@ class View(NamedTuple):
     name: str
     heading: str
     curves: Callable[[Result], np.ndarray]
-    pieces: Sequence[np.ndarray]  # points, in order
+    pieces: Sequence[np.ndarray]  # points, in order; as many together as a screen shows
     random: Callable[[float, np.ndarray], np.ndarray]  # level after the episodes, of so much in each
-
-    def thinned(self) -> list[np.ndarray]:
-        """Return the pieces with at most as many points together as a screen shows."""
-        return [piece[thinned(len(piece), MAX_POINTS // len(self.pieces))] for piece in self.pieces]
 
 
 def views(result: Result, changes: Sequence[int], quantity: str = "regret") -> tuple[View, View]:
@@ -60,7 +56,8 @@ def views(result: Result, changes: Sequence[int], quantity: str = "regret") -> t
     points = np.arange(len(result.lengths))
     borders = np.searchsorted(result.episodes, changes, side="right")
     pieces = [piece for piece in np.split(points, borders) if len(piece)]
-    width = smoothing(result)
+    seen = [piece[thinned(len(piece), MAX_POINTS // len(pieces))] for piece in pieces]
+    width = smoothing(len(points))
 
     def smooth(other: Result) -> np.ndarray:
         parts = [trailing_mean(other.regret[:, own], width, lengths=other.lengths[own]) for own in pieces]
@@ -69,16 +66,19 @@ def views(result: Result, changes: Sequence[int], quantity: str = "regret") -> t
     def flat(level: float, episodes: np.ndarray) -> np.ndarray:
         return np.full(len(episodes), level)
 
-    total = f"Cumulative {quantity}", lambda other: other.cumulative_regret, [points], np.multiply
+    total, names = (
+        [points[thinned(len(points))]],
+        (f"Cumulative {quantity}", f"{quantity.capitalize()} of an episode"),
+    )
     return (
-        View("cumulative", *total),
-        View("per-episode", f"{quantity.capitalize()} of an episode", smooth, pieces, flat),
+        View("cumulative", names[0], lambda other: other.cumulative_regret, total, np.multiply),
+        View("per-episode", names[1], smooth, seen, flat),
     )
 
 
-def smoothing(result: Result) -> int:
+def smoothing(num_points: int) -> int:
     """Return the number of points that the regret of an episode is averaged over."""
-    return max(1, len(result.lengths) // 50)
+    return max(1, num_points // 50)
 
 
 def thinned(size: int, limit: int = MAX_POINTS) -> np.ndarray:
@@ -120,10 +120,9 @@ def lead_spans(results: Mapping[str, Result], view: View) -> list[tuple[int, int
     first = next(iter(results.values()))
     if len(first.returns) < FEWEST_RUNS or len(results) < 2:
         return []
-    kept = np.concatenate(view.thinned())
+    kept = np.concatenate(view.pieces)
     curves = {label: view.curves(result)[:, kept] for label, result in results.items()}
-    lead = find_lead(curves, rank_agents([results])[0])
-    episodes = first.episodes[kept]
+    episodes, lead = first.episodes[kept], find_lead(curves, rank_agents([results])[0])
     return [(int(episodes[start]), int(episodes[stop])) for start, stop in find_spans(lead)]
 
 
@@ -137,19 +136,18 @@ def regret_figures(curves: RegretCurves, numbers: Mapping[str, int | None]) -> l
     first = next(iter(curves.results.values()))
     episodes, last = first.episodes.astype(float), int(first.episodes[-1])
     leader, thin = rank_agents([curves.results])[0], thinned(len(episodes))
+    strip = None if curves.drift is None else (first.episodes[thin], curves.drift[thin])
     figures = []
     for view in views(first, curves.changes, curves.quantity):
-        kept = view.thinned()
-        places, gaps = np.concatenate(kept), np.cumsum([len(piece) for piece in kept])[:-1]
+        places, gaps = np.concatenate(view.pieces), np.cumsum([len(piece) for piece in view.pieces])[:-1]
         means, highest = [], 0.0
         for label, number in numbers.items():
-            if label not in curves.results:
-                continue
-            mean, half_width = mean_interval(view.curves(curves.results[label])[:, places])
-            band = number is not None and len(first.returns) > 1
-            own = (np.insert(half_width, gaps, np.nan),) if band else ()
-            means.append(mean_curve(label, number, np.insert(mean, gaps, np.nan), *own))
-            highest = max(highest, float(np.max(mean + np.nan_to_num(half_width) * band)))
+            if label in curves.results:
+                mean, half_width = mean_interval(view.curves(curves.results[label])[:, places])
+                band = number is not None and len(first.returns) > 1
+                own = (np.insert(half_width, gaps, np.nan),) if band else ()
+                means.append(mean_curve(label, number, np.insert(mean, gaps, np.nan), *own))
+                highest = max(highest, float(np.max(mean + np.nan_to_num(half_width) * band)))
         random, unit = _random_level(curves.random, view, last, highest)
         figure = Figure(
             view.name,
@@ -161,9 +159,9 @@ def regret_figures(curves: RegretCurves, numbers: Mapping[str, int | None]) -> l
             x=np.insert(episodes[places], gaps, np.nan),
             marks=[change + 0.5 for change in curves.changes],  # after as many episodes, counted from 1
             shades=[Shade(*span, numbers[leader]) for span in lead_spans(curves.results, view)],
-            strip=None if curves.drift is None else (first.episodes[thin], curves.drift[thin]),
+            strip=strip,
             unit=unit,
-            unit_label="of random actions",
+            unit_label="of random actions" * bool(random),
         )
         figures.append(figure)
     return figures

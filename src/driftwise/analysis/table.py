@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from driftwise.analysis.docstrings import GREEK
 from driftwise.base.extras import require_extra
 
@@ -60,6 +62,13 @@ class Cell:
         return f"{key:.10g}" if math.isfinite(key) else "-Infinity" if key < 0 else "Infinity"
 
 
+def cells(write: Callable[..., str], *columns: Any, best: Any = False) -> list[Cell]:
+    """Return a cell for each row of columns of numbers; `best` says which of them stand out."""
+    rows = np.transpose([np.asarray(column, dtype=float) for column in columns])
+    outstanding = np.broadcast_to(best, len(rows)).tolist()
+    return [Cell.of(write, *row, best=own) for row, own in zip(rows.tolist(), outstanding, strict=True)]
+
+
 def words(*headings: str) -> tuple[TableColumn, ...]:
     """Return columns of words."""
     return tuple(map(TableColumn, headings))
@@ -84,8 +93,8 @@ class Table:
         cls, name: str, columns: Iterable[TableColumn], rows: Iterable[Iterable[Cell | str]], title: str = ""
     ) -> Table:
         """Return the table of these rows, in which words may be plain strings."""
-        cells = (tuple(Cell(cell) if isinstance(cell, str) else cell for cell in row) for row in rows)
-        return cls(name, tuple(columns), tuple(cells), title)
+        filled = (tuple(Cell(cell) if isinstance(cell, str) else cell for cell in row) for row in rows)
+        return cls(name, tuple(columns), tuple(filled), title)
 
     def without(self, *headings: str) -> Table:
         """Return the table without the columns of these headings."""
@@ -95,44 +104,36 @@ class Table:
 
     def without_empty(self) -> Table:
         """Return the table without the columns that are empty in all rows."""
-        cells = zip(*self.rows, strict=True)
-        empty = (all(cell.text in _EMPTY for cell in column) for column in cells)
-        return self.without(*(column.heading for column, no in zip(self.columns, empty, strict=True) if no))
+        columns = zip(self.columns, zip(*self.rows, strict=True), strict=False)
+        empty = (column.heading for column, own in columns if all(cell.text in _EMPTY for cell in own))
+        return self.without(*empty)
 
     def __repr__(self) -> str:
         """Return the table in columns of equal width, below its title."""
         signs = [">" if column.fields else "<" for column in self.columns]
-        lines = [
-            [column.heading for column in self.columns],
-            *([cell.text for cell in row] for row in self.rows),
-        ]
+        lines = [[column.heading for column in self.columns], *([cell.text for cell in r] for r in self.rows)]
         widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]
         written = ("  ".join(map("{:{}{}}".format, texts, signs, widths)).rstrip() for texts in lines)
         return "\n".join([*filter(None, [self.title]), *written])
 
     def _repr_html_(self) -> str:
-        return html_text(self)
-
-
-def html_text(table: Table) -> str:
-    """Return the table as a fragment of HTML, as notebooks show it."""
-    title = f"<caption>{html.escape(table.title)}</caption>" if table.title else ""
-    headings = [Cell(column.heading) for column in table.columns]
-    lines = []
-    for tag, row in [("th", headings), *(("td", row) for row in table.rows)]:
-        lines.append("<tr>")
-        for column, cell in zip(table.columns, row, strict=True):
-            style = f"text-align: {'right' if column.fields else 'left'}{'; font-weight: bold' * cell.best}"
-            lines.append(f'<{tag} style="{style}">{html.escape(cell.text)}</{tag}>')
-        lines.append("</tr>")
-    return f"<table>{title}{''.join(lines)}</table>"
+        """Return the table as a fragment of HTML, as notebooks show it."""
+        title = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
+        headings = tuple(Cell(column.heading) for column in self.columns)
+        lines = []
+        for tag, row in [("th", headings), *(("td", row) for row in self.rows)]:
+            lines.append("<tr>")
+            for column, cell in zip(self.columns, row, strict=True):
+                style = (
+                    f"text-align: {'right' if column.fields else 'left'}{'; font-weight: bold' * cell.best}"
+                )
+                lines.append(f'<{tag} style="{style}">{html.escape(cell.text)}</{tag}>')
+            lines.append("</tr>")
+        return f"<table>{title}{''.join(lines)}</table>"
 
 
 def csv_text(table: Table) -> str:
-    """Return the table as CSV: all numbers in full, and an empty field for an unknown one.
-
-    A word that a spreadsheet would take for a formula begins with an apostrophe.
-    """
+    """Return the table as CSV: numbers in full or empty, words that look like formulas with an apostrophe."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(name for column in table.columns for name in column.fields or (column.heading,))
@@ -144,13 +145,8 @@ def csv_text(table: Table) -> str:
 
 def _harmless(word: str) -> str:
     word = word.replace("\r", " ")  # which Python's writer does not quote, and readers take for a new row
-    if not _FORMULAS & {word[:1], word.lstrip()[:1]}:
-        return word
-    try:
-        float(word)
-    except ValueError:
-        return f"'{word}"
-    return word
+    begins = {word[:1], word.lstrip()[:1]} & _FORMULAS
+    return f"'{word}" if begins and not re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", word) else word
 
 
 def markdown_text(table: Table) -> str:
@@ -167,26 +163,24 @@ def latex_text(table: Table, comments: Iterable[str] = ()) -> str:
     r"""Return the table for `\usepackage{booktabs}`, in groups of rows that share their first word."""
     with require_extra("a LaTeX table", "cli"):
         import pandas as pd
-    headings = {
-        column.heading[:1].upper() + column.heading[1:]: bool(column.fields) for column in table.columns
-    }
+    headings = {own.heading[:1].upper() + own.heading[1:]: bool(own.fields) for own in table.columns}
     first = [row[0].text for row in table.rows]
     begins = [word != before for word, before in zip(first, [None, *first], strict=False)]
-    cells = [
+    rows = [
         [first.text * begin, *(cell if cell.numbers else cell.text for cell in others)]  # the word once
         for begin, (first, *others) in zip(begins, table.rows, strict=True)
     ]
-    styler = pd.DataFrame(cells, columns=list(headings), dtype=object).style.hide(axis="index")
+    styler = pd.DataFrame(rows, columns=list(headings), dtype=object).style.hide(axis="index")
     styler.format_index(lambda heading: _latex_word(heading).replace(r" \%", r"\,\%"), axis=1, escape="latex")
     numeric = [heading for heading, is_number in headings.items() if is_number]
     styler.format(_latex_word, subset=[name for name in headings if name not in numeric], escape="latex")
     styler.format(_latex_number, subset=numeric)
     layout = "".join("lr"[is_number] for is_number in headings.values())
     written = styler.to_latex(hrules=True, column_format=layout).splitlines()
-    begin, top, heading, _, *rows, bottom, end = written
-    grouped = (([r"\midrule"] * begins) + [row] for begins, row in zip(begins, rows, strict=True))
-    lines = [f"% {' '.join(comment.split())}" for comment in comments]  # a line break would end it
-    return "\n".join([*lines, begin, top, heading, *itertools.chain(*grouped), bottom, end]) + "\n"
+    begin, top, heading, _, *lines, bottom, end = written
+    grouped = ([r"\midrule"] * begins + [line] for begins, line in zip(begins, lines, strict=True))
+    notes = [f"% {' '.join(comment.split())}" for comment in comments]  # a line break would end it
+    return "\n".join([*notes, begin, top, heading, *itertools.chain(*grouped), bottom, end]) + "\n"
 
 
 def latex_needs(text: str) -> str:

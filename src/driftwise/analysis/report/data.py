@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,7 @@ from driftwise.experiments.result_tables import (
 )
 from driftwise.experiments.results_folder import MANIFEST, RESULTS, read_manifest, read_table
 from driftwise.experiments.selection import MARK, Selection, Shown, one_per_agent
-from driftwise.simulation.results import EVENTS, Result
+from driftwise.simulation.results import Result
 
 _RECOVERED = 0.25  # share of the regret of random actions below which an agent has recovered
 
@@ -52,25 +52,25 @@ class ReportData:
         return one_per_agent(self.points, {label: str(self.entries[label]["name"]) for label in self.points})
 
     @property
-    def best_points(self) -> Mapping[str, Shown]:
+    def shown(self) -> Mapping[str, Shown]:
         """The agents by their labels, each with its best point and the others."""
         return self.selection.agents
 
     @cached_property
     def results(self) -> Mapping[str, Result]:
         """The curves of every agent, for a grid those of its best point, in the runs that are shown."""
-        return {label: agent.result for label, agent in self.best_points.items()}
+        return {label: agent.result for label, agent in self.shown.items()}
 
     @property
     def curves(self) -> RegretCurves:
         """Regret over time, and what it is compared with."""
-        others = {label: [*agent.others.values()] for label, agent in self.best_points.items()}
+        others = {label: [*agent.others.values()] for label, agent in self.shown.items()}
         references = self.changes, self.drift, self.random_regret
         return RegretCurves(self.environment_label, self.results, *references, others, self.quantity)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(self.best_points)
+        return tuple(self.results)
 
     @property
     def is_external(self) -> bool:
@@ -110,20 +110,21 @@ class ReportData:
         own = (agent for agent in self.manifest["agents"] if agent["environment"] == self.environment_label)
         return {str(agent["label"]): {"name": agent["label"], **agent} for agent in own}
 
-    @property
-    def agents(self) -> list[Mapping[str, Any]]:
-        """The manifest's entries of the best points, in the order of `labels`."""
-        return [self.entries[agent.best] for agent in self.best_points.values()]
+    @cached_property
+    def agents(self) -> Mapping[str, Mapping[str, Any]]:
+        """The manifest's entries of the best points, by the labels of the agents."""
+        return {label: self.entries[agent.best] for label, agent in self.shown.items()}
 
     @cached_property
     def numbers(self) -> list[list[AgentNumbers]]:
         """The numbers of the agents, or of their candidates, in the order of `labels`."""
-        return [extract_numbers(agent.get("parameters", {}), agent.get("variation")) for agent in self.agents]
+        entries = self.agents.values()
+        return [extract_numbers(agent.get("parameters", {}), agent.get("variation")) for agent in entries]
 
     @property
     def grid_notes(self) -> list[str]:
         """A sentence on how the points of grids were chosen; none where no agent is a grid."""
-        grids = {label: agent for label, agent in self.best_points.items() if agent.others}
+        grids = {label: agent for label, agent in self.shown.items() if agent.others}
         if not grids:
             return []
         chosen = (f"{label} is {agent.best}, of {len(agent.points):,}" for label, agent in grids.items())
@@ -132,11 +133,6 @@ class ReportData:
             by = "the runs shown, too few to hold one back, which flatters it"
         reading = f"{MARK}: the point of a grid with the lowest final regret, chosen by {by}."
         return [f"{reading} {'; '.join(chosen)}."]
-
-    @cached_property
-    def events(self) -> tuple[str, ...]:
-        """The `EVENTS` that some agent records."""
-        return tuple(name for name in EVENTS if any(name in own.counts for own in self.results.values()))
 
     @property
     def num_runs(self) -> int:
@@ -154,11 +150,11 @@ class ReportData:
 
     @property
     def lengths(self) -> np.ndarray:
-        return next(iter(self.results.values())).lengths
+        return next(iter(self.points.values())).lengths
 
     @property
     def episodes(self) -> np.ndarray:
-        return next(iter(self.results.values())).episodes
+        return next(iter(self.points.values())).episodes
 
     @cached_property
     def scores(self) -> np.ndarray:
@@ -166,14 +162,19 @@ class ReportData:
         return np.stack([result.cumulative_regret[:, -1] for result in self.results.values()], axis=1)
 
     @cached_property
+    def ranks(self) -> np.ndarray:
+        """Ranks by mean regret, from 1, `[agents]`; ties share their places."""
+        return average_ranks(self.scores.mean(axis=0))
+
+    @cached_property
     def order(self) -> np.ndarray:
         """Agents from the lowest mean regret to the highest; ties keep the order of `labels`."""
         return np.argsort(self.ranks, kind="stable")
 
-    @cached_property
-    def ranks(self) -> np.ndarray:
-        """Ranks by mean regret, from 1, `[agents]`; ties share their places."""
-        return average_ranks(self.scores.mean(axis=0))
+    @property
+    def leader(self) -> str:
+        """The agent of lowest mean regret; the first of several."""
+        return self.labels[self.order[0]]
 
     @cached_property
     def styles(self) -> dict[str, int | None]:
@@ -181,11 +182,6 @@ class ReportData:
         coloured = [label for label in self.labels if self.coloured is None or label in self.coloured]
         numbers = {label: number for number, label in enumerate(coloured)}
         return {**numbers, **{label: None for label in self.labels if label not in numbers}}
-
-    @property
-    def leader(self) -> str:
-        """The agent of lowest mean regret; the first of several."""
-        return self.labels[self.order[0]]
 
     @cached_property
     def environment(self) -> Environment | str:
@@ -253,28 +249,39 @@ def load_report_data(folder: Path) -> dict[str, ReportData]:
     """Read a results folder, or a file as of `load_curves`; any mistake is a `ValueError` that names it."""
     if folder.suffix.lower() in CURVE_FORMATS and not folder.is_dir():
         results = load_curves(folder)
-        pairs = [(name, label) for name, agents in results.items() for label in agents]
-        manifest = {
-            "experiment": folder.stem,
-            "measured": next(iter(next(iter(results.values())).values())).manifest["measured"],
-            "environments": {name: {} for name in results},
-            "agents": [{"environment": name, "label": label, "name": label} for name, label in pairs],
-        }
-        return {name: ReportData(manifest, name, agents) for name, agents in results.items()}
+        agents = [{"environment": name, "label": label} for name, own in results.items() for label in own]
+        measured = next(iter(next(iter(results.values())).values())).manifest["measured"]
+        manifest = {"experiment": folder.stem, "measured": measured, "agents": agents}
+        manifest["environments"] = {name: {} for name in results}
+        return {name: ReportData(manifest, name, own) for name, own in results.items()}
     if not folder.is_dir():
         state = "it is no folder, nor .csv or .parquet" if folder.exists() else "there is no such folder"
         raise ValueError(f"{folder} must be a results folder, but {state}")
     manifest = read_manifest(folder)
     if not _is_complete(manifest.get("agents"), manifest.get("environments")):
         raise ValueError(f"{folder / MANIFEST} is damaged: it does not name the agents and the environments")
-    table = read_table(folder, manifest, CURVE_COLUMNS, diagnostics=True)
-    results = _read_results(folder / RESULTS, manifest, table)
-    findings = read_findings(folder)
-    return {label: ReportData(manifest, label, curves, findings) for label, curves in results.items()}
+    path, table = folder / RESULTS, read_table(folder, manifest, CURVE_COLUMNS, diagnostics=True)
+    for name in CURVE_COLUMNS:
+        if table[name].null_count:
+            raise ValueError(f"{path} is damaged: its column {name!r} has holes")
+    labels = list(dict.fromkeys(str(agent["label"]) for agent in manifest["agents"]))
+    environment, agent = (
+        _indices(table["environment"], manifest["environments"]),
+        _indices(table["agent"], labels),
+    )
+    pair = np.where((environment < 0) | (agent < 0), -1, environment * len(labels) + agent)
+    if not np.array_equal(np.unique(pair), np.arange(len(manifest["agents"]))):
+        raise ValueError(f"{path} does not belong to its manifest: they do not name the same agents")
+    columns = {"agent": agent, **{name: table[name].to_numpy() for name in table.column_names[2:]}}
+    findings, report = read_findings(folder), {}
+    for place, label in enumerate(manifest["environments"]):
+        rows = {name: column[environment == place] for name, column in columns.items()}
+        report[label] = ReportData(manifest, label, curves_of_rows(path, rows, labels), findings)
+    return report
 
 
 def _is_complete(agents: Any, environments: Any) -> bool:
-    """Whether every environment is described, and every agent was run in each."""
+    """Return whether every environment is described, and every agent was run in each."""
     if not isinstance(agents, list) or not isinstance(environments, dict):
         return False
     if not all(isinstance(entry, dict) for entry in (*agents, *environments.values())):
@@ -284,26 +291,7 @@ def _is_complete(agents: Any, environments: Any) -> bool:
     return bool(agents) and None not in labels and named == {*itertools.product(environments, labels)}
 
 
-def _read_results(path: Path, manifest: Mapping[str, Any], table: pa.Table) -> dict[str, dict[str, Result]]:
-    """The curves by environment and agent; errors name `path`."""
-    for name in CURVE_COLUMNS:
-        if table[name].null_count:
-            raise ValueError(f"{path} is damaged: its column {name!r} has holes")
-    environments = list(manifest["environments"])
-    labels = list(dict.fromkeys(str(agent["label"]) for agent in manifest["agents"]))
-    environment, agent = _indices(table["environment"], environments), _indices(table["agent"], labels)
-    pair = np.where((environment < 0) | (agent < 0), -1, environment * len(labels) + agent)
-    if not np.array_equal(np.unique(pair), np.arange(len(manifest["agents"]))):
-        raise ValueError(f"{path} does not belong to its manifest: they do not name the same agents")
-    columns = {"agent": agent, **{name: table[name].to_numpy() for name in table.column_names[2:]}}
-    curves = {}
-    for place, label in enumerate(environments):
-        own = {name: column[environment == place] for name, column in columns.items()}
-        curves[label] = curves_of_rows(path, own, labels)
-    return curves
-
-
-def _indices(column: pa.ChunkedArray, names: Sequence[str]) -> np.ndarray:
-    """The index of every word of the column among the names; −1 for other words."""
-    options = pc.SetLookupOptions(value_set=pa.array(names, pa.string()))
+def _indices(column: pa.ChunkedArray, names: Iterable[str]) -> np.ndarray:
+    """Return the index of every word of the column among the names; −1 for other words."""
+    options = pc.SetLookupOptions(value_set=pa.array([*names], pa.string()))
     return pc.call_function("index_in", [column.cast(pa.string())], options).fill_null(-1).to_numpy()

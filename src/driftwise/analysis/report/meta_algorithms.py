@@ -28,22 +28,6 @@ _MEASURES = {  # diagnostics that are one number, with their captions and axes
 }
 
 
-class _Shares(NamedTuple):
-    """Diagnostics of an agent that combines several others: one share for each of them."""
-
-    curves: str  # diagnostics that sum to one at any time
-    totals: str  # diagnostics whose mean is the share in the whole run
-    names: Callable[[Any, int], list[str]]
-    caption: str
-    total_caption: str
-    unit: str
-    note: str
-
-    def combines(self, result: Result) -> bool:
-        """Return whether the agent of this result records them."""
-        return f"{self.curves}.0" in result.diagnostics
-
-
 def arm_names(parameters: Any, count: int) -> list[str]:
     """Return names of the arms by the parameters in which they differ, `rate = 0.99`; else their numbers."""
     columns = [column for column in _columns(parameters) if len(column[1]) == count]
@@ -73,6 +57,18 @@ def _columns(config: Any, name: str = "", *, within: bool = False) -> Iterator[t
         yield name, config
 
 
+class _Shares(NamedTuple):
+    """Diagnostics of an agent that combines several others: one share for each of them."""
+
+    curves: str  # diagnostics that sum to one at any time
+    totals: str  # diagnostics whose mean is the share in the whole run
+    names: Callable[[Any, int], list[str]]
+    caption: str
+    total_caption: str
+    unit: str
+    note: str
+
+
 _SHARES = (
     _Shares(
         "probability",
@@ -98,7 +94,8 @@ _SHARES = (
 
 def meta_algorithms(data: ReportData) -> Section | None:
     """Return a sentence for each diagnostic of each agent, and the figures of these diagnostics."""
-    sentences = []
+    sentences: list[str] = []
+    shares: dict[_Shares, list[tuple[AnyFigure, ...]]] = {kind: [] for kind in _SHARES}
     for label, result in data.results.items():
         known = result.diagnostics
         sentences += [_describe_events(data, label, name) for name in EVENTS if name in known]
@@ -107,74 +104,51 @@ def meta_algorithms(data: ReportData) -> Section | None:
         if "noise" in known:
             last = format_number(float(known["noise"].mean(axis=0)[-1]), 2)
             sentences.append(f"{label} has learnt a noise of {last} by the end.")
-        combined = (_named_shares(data, kind, label) for kind in _SHARES if kind.combines(result))
-        sentences += [_describe_shares(label, *shares) for shares in combined]
+        for kind, figures in shares.items():
+            if f"{kind.curves}.0" in known:
+                sentence, *drawn = _show_shares(data, kind, label, len(figures))
+                sentences.append(sentence)
+                figures.append(tuple(drawn))
     if not sentences:
         return None
-    results = data.results.values()
+    results, points = data.results.values(), len(data.lengths)
     # of events that never occurred there is a sentence only
     events = [name for name in EVENTS if any(own.counts[name].any() for own in results if name in own.counts)]
     measures = [name for name in _MEASURES if any(name in own.diagnostics for own in results)]
-    figures: list[tuple[AnyFigure, ...]] = [
-        tuple(_events(data, name) for name in events),
-        tuple(_measure(data, name) for name in measures),
-    ]
-    notes = []
-    if events:
-        stretches = len(_borders(data)) - 1
-        counted = f"how many fell into each of {stretches} stretches of time, mean over runs."
-        notes.append(f"{' and '.join(events).capitalize()}: {counted}")
-    if measures:
-        notes.append("Effective memory: the number of episodes that count, by the weights. Mean over runs.")
-    for kind in _SHARES:
-        labels = [label for label, result in data.results.items() if kind.combines(result)]
-        figures += [_share_figures(data, kind, label, number) for number, label in enumerate(labels)]
-        notes += [kind.note] if labels else []
-    if data.changes and any(figures):
-        notes.append("Dotted vertical lines are changes of the environment.")
-    blocks = filter(None, [*figures, " ".join(notes)])
-    return Section("What the meta-algorithms did", [sentences, *blocks])
-
-
-def _named_shares(
-    data: ReportData, kind: _Shares, label: str
-) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """The curves `[runs, points]` of the combined agents, and their shares of the run, by name."""
-    result, diagnostics = data.results[label], data.results[label].diagnostics
-    count = sum(name.startswith(f"{kind.curves}.") for name in diagnostics)
-    names = kind.names(data.agents[data.labels.index(label)].get("parameters"), count)
-    curves = {name: diagnostics[f"{kind.curves}.{place}"] for place, name in enumerate(names)}
-    totals = (diagnostics[f"{kind.totals}.{place}"].mean(axis=0) for place in range(count))
-    shares = (float(np.average(total, weights=result.lengths)) for total in totals)
-    return curves, dict(zip(names, shares, strict=True))
-
-
-def _events(data: ReportData, name: str) -> Figure:
-    """The number of events in each stretch of time."""
-    borders = _borders(data)
+    borders = np.linspace(0, points, min(points, _MAX_STRETCHES) + 1).round().astype(int)
+    starts = np.concatenate([[0], data.episodes])[borders] + 0.5  # between two episodes, as changes are
 
     def count(mean: np.ndarray) -> np.ndarray:
         counts = np.add.reduceat(mean * data.lengths, borders[:-1])
         return np.append(counts, counts[-1])
 
-    curves = _mean_curves(data, name, count, kind="steps")
-    starts = np.concatenate([[0], data.episodes])[borders] + 0.5  # between two episodes, as changes are
-    text, caption = f"{name.capitalize()} of every agent over episodes", f"{name.capitalize()} in a run"
-    return _over_episodes(data, name, curves, text, caption=caption, x=starts)
-
-
-def _borders(data: ReportData) -> np.ndarray:
-    """Borders of the stretches of time, as numbers of points."""
-    points = len(data.lengths)
-    return np.linspace(0, points, min(points, _MAX_STRETCHES) + 1).round().astype(int)
-
-
-def _measure(data: ReportData, name: str) -> Figure:
-    """A diagnostic over time, of every agent that records it."""
-    kept, (caption, axis) = thinned(len(data.lengths)), _MEASURES[name]
-    curves = _mean_curves(data, name, lambda mean: mean[kept])
-    text = f"{caption}, of every agent over episodes"
-    return _over_episodes(data, name, curves, text, axis, caption=caption, x=data.episodes[kept])
+    counted = []
+    for name in events:
+        caption = f"{name.capitalize()} in a run"
+        text = f"{name.capitalize()} of every agent over episodes"
+        curves = _mean_curves(data, name, count, kind="steps")
+        counted.append(_over_episodes(data, name, curves, text, caption=caption, x=starts))
+    measured, kept = [], thinned(points)
+    for name in measures:
+        caption, axis = _MEASURES[name]
+        curves, text = (
+            _mean_curves(data, name, lambda mean: mean[kept]),
+            f"{caption}, of every agent over episodes",
+        )
+        figure = _over_episodes(data, name, curves, text, axis, caption=caption, x=data.episodes[kept])
+        measured.append(figure)
+    notes = []
+    if events:
+        stretches = f"how many fell into each of {len(borders) - 1} stretches of time, mean over runs."
+        notes.append(f"{' and '.join(events).capitalize()}: {stretches}")
+    if measures:
+        notes.append("Effective memory: the number of episodes that count, by the weights. Mean over runs.")
+    notes += [kind.note for kind, figures in shares.items() if figures]
+    pairs = [tuple(counted), tuple(measured), *itertools.chain(*shares.values())]
+    if data.changes and any(pairs):
+        notes.append("Dotted vertical lines are changes of the environment.")
+    blocks = filter(None, [*pairs, " ".join(notes)])
+    return Section("What the meta-algorithms did", [sentences, *blocks])
 
 
 def _mean_curves(
@@ -182,29 +156,9 @@ def _mean_curves(
 ) -> list[Curve]:
     """Means over runs of a diagnostic, of the agents that record it."""
     known = {label: result.diagnostics.get(name) for label, result in data.results.items()}
-    means = {label: curve.mean(axis=0) for label, curve in known.items() if curve is not None}
+    means = {label: reduce(curve.mean(axis=0)) for label, curve in known.items() if curve is not None}
     styles = data.styles.items()
-    return [
-        mean_curve(label, number, reduce(means[label]), **look) for label, number in styles if label in means
-    ]
-
-
-def _share_figures(data: ReportData, kind: _Shares, label: str, number: int) -> tuple[AnyFigure, ...]:
-    """The share of each combined agent over time, and in the whole run."""
-    kept = thinned(len(data.lengths))
-    by_name, totals = _named_shares(data, kind, label)
-    curves = [  # hidden with their agent, in colours of their own
-        Curve(name, share.mean(axis=0)[kept], place, kind="stacked", agent=label)
-        for place, (name, share) in enumerate(by_name.items())
-    ]
-    name, caption = f"{kind.curves}-{number}", f"{kind.caption} of {label}"
-    more: dict[str, Any] = dict(caption=caption, x=data.episodes[kept], legend=True, rows=len(curves))
-    over_time = _over_episodes(data, name, curves, f"{caption} over episodes", **more)
-    caption = f"{kind.total_caption} {label}"
-    text = ", ".join(f"{name} {format_percent(share)}" for name, share in totals.items())
-    shares = [*totals], [*totals.values()]
-    bars = Bars(f"total-{name}", *shares, kind.unit, f"{caption}: {text}", caption, label, len(curves))
-    return over_time, bars
+    return [mean_curve(label, number, means[label], **look) for label, number in styles if label in means]
 
 
 def _over_episodes(
@@ -213,6 +167,41 @@ def _over_episodes(
     """A figure of curves over episodes with marks at the changes."""
     axes = Axis("episode", integer=True), vertical or Axis(from_zero=True)
     return Figure(name, curves, *axes, text, marks=change_marks(data), **more)
+
+
+def _show_shares(data: ReportData, kind: _Shares, label: str, number: int) -> tuple[str, Figure, Bars]:
+    """A sentence on the share of each combined agent, and figures of it over time and in the whole run."""
+    known, lengths = data.results[label].diagnostics, data.results[label].lengths
+    count = sum(name.startswith(f"{kind.curves}.") for name in known)
+    names = kind.names(data.agents[label].get("parameters"), count)
+    shares = np.stack([known[f"{kind.curves}.{place}"] for place in range(count)])  # [names, runs, points]
+    totals = [known[f"{kind.totals}.{place}"].mean(axis=0) for place in range(count)]
+    total = [float(np.average(own, weights=lengths)) for own in totals]
+    kept, means = thinned(len(lengths)), shares.mean(axis=1)
+    curves = [  # hidden with their agent, in colours of their own
+        Curve(name, means[place][kept], place, kind="stacked", agent=label)
+        for place, name in enumerate(names)
+    ]
+    name, caption = f"{kind.curves}-{number}", f"{kind.caption} of {label}"
+    more: dict[str, Any] = dict(caption=caption, x=data.episodes[kept], legend=True, rows=count)
+    over_time = _over_episodes(data, name, curves, f"{caption} over episodes", **more)
+    caption = f"{kind.total_caption} {label}"
+    text = ", ".join(f"{own} {format_percent(share)}" for own, share in zip(names, total, strict=True))
+    bars = Bars(f"total-{name}", names, total, kind.unit, f"{caption}: {text}", caption, label, count)
+
+    equal, last = 1 / count, means[:, -1]  # whether one of them was given the most weight
+    top, favourite = int(last.argmax()), float(shares[:, :, -1].max(axis=0).mean())
+    if np.abs(means - equal).max() > _UNIFORM * equal:
+        at_end, in_all = format_percent(float(last[top])), format_percent(total[top])
+        sentence = f"gave '{names[top]}' the most weight: {at_end} at the end, {in_all} over the run."
+    elif favourite > 2 * equal:
+        sentence = f"preferred a different one in each run: {format_percent(favourite)} at the end."
+    elif count > 6:
+        lowest, highest = (format_percent(float(end)) for end in (means.min(), means.max()))
+        sentence = f"stayed uniform, {lowest} to {highest}."
+    else:
+        sentence = f"stayed uniform, {'/'.join(f'{100 * share:.0f}' for share in last)} %."
+    return f"{label} {sentence}", over_time, bars
 
 
 def _describe_events(data: ReportData, label: str, name: str) -> str:
@@ -248,28 +237,6 @@ def _stretches(result: Result, changes: Sequence[int]) -> Iterator[tuple[int, np
         yield change, np.flatnonzero(episodes <= change), after
 
 
-def _describe_shares(label: str, curves: Mapping[str, np.ndarray], totals: Mapping[str, float]) -> str:
-    """Return whether one of several was given the most weight: "BoRL stayed uniform, 33/33/34 %".
-
-    `curves` are shares `[runs, points]` by name, `totals` those in the whole run.
-    """
-    equal, names = 1 / len(curves), list(curves)
-    shares = np.stack([*curves.values()])  # [names, runs, points]
-    means = shares.mean(axis=1)
-    last = means[:, -1]
-    top = int(last.argmax())
-    if np.abs(means - equal).max() > _UNIFORM * equal:
-        at_end, total = format_percent(float(last[top])), format_percent(totals[names[top]])
-        return f"{label} gave '{names[top]}' the most weight: {at_end} at the end, {total} over the run."
-    favourite = float(shares[:, :, -1].max(axis=0).mean())
-    if favourite > 2 * equal:
-        return f"{label} preferred a different one in each run: {format_percent(favourite)} at the end."
-    if len(curves) > 6:
-        lowest, highest = (format_percent(float(end)) for end in (means.min(), means.max()))
-        return f"{label} stayed uniform, {lowest} to {highest}."
-    return f"{label} stayed uniform, {'/'.join(f'{100 * share:.0f}' for share in last)} %."
-
-
 def _describe_memory(data: ReportData, label: str) -> str:
     """Return how a memory reacted to changes: "fell from 900 to 40 episodes within 60 of the change"."""
     result, changes = data.results[label], data.changes
@@ -285,11 +252,11 @@ def _describe_memory(data: ReportData, label: str) -> str:
     if not falls:
         start, end = (format_number(memory[place], 2) for place in (0, -1))
         return f"{name} went from {start} to {end} episodes."
-    before, after, duration = (float(np.median(values)) for values in zip(*falls, strict=True))
-    start, least, within = (format_number(number, 2) for number in (before, after, duration))
-    one = len(falls) == 1
+    before, after, _ = medians = [float(np.median(values)) for values in zip(*falls, strict=True)]
+    start, least, within = (format_number(number, 2) for number in medians)
     if after > _FALL * before:
-        which = "the change" if one else "the changes"
+        which = "the change" if len(falls) == 1 else "the changes"
         return f"{name} did not react to {which}: {start} episodes before, at least {least} after."
-    which = "the change" if one else f"a change, in the median of {format_count(len(falls), 'change')}"
+    several = f"a change, in the median of {format_count(len(falls), 'change')}"
+    which = "the change" if len(falls) == 1 else several
     return f"{name} fell from {start} to {least} episodes within {within} episodes of {which}."

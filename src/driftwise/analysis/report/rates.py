@@ -21,7 +21,7 @@ from driftwise.analysis.report.regret import SLOPES_NOTE, reference_slopes
 from driftwise.analysis.statistics import IntervalEstimate, scaling_exponent
 from driftwise.analysis.statistics.formatting import format_interval
 from driftwise.analysis.table import Cell, Table, numbers, words
-from driftwise.environments import Environment, LinearMdp
+from driftwise.environments import LinearMdp
 from driftwise.theory.bounds import BOUNDS
 from driftwise.theory.bounds.bound import Bound, Setting
 
@@ -116,12 +116,12 @@ def exponents_legend(table: Table) -> str:
 
 class _Point(NamedTuple):
     data: ReportData
-    environment: Environment
     num_episodes: int
     variation: float
 
 
 def _fixed(key: str, value: Any) -> Any:
+    """An entry of an environment without what may differ along a sweep: the extent of its drift."""
     if key not in _DRIFT_TABLES or not isinstance(value, Mapping):
         return value
     return {name: _fixed(name, own) for name, own in value.items() if name in (*_FIXED_KEYS, *_DRIFT_TABLES)}
@@ -129,47 +129,44 @@ def _fixed(key: str, value: Any) -> Any:
 
 def find_sweeps(report: Report) -> tuple[Sweep, ...]:
     """Return all sweeps among the environments: three or more sizes with everything else equal."""
-    kinds = defaultdict[str, list[_Point]](list)  # by all that a sweep shares: not the extent of the drift
+    kinds = defaultdict[str, list[_Point]](list)
     for data in report.values():
-        if isinstance(environment := data.environment, str):
-            continue
-        variation = environment.variation(data.num_episodes).total
-        config = data.environment_config
-        kind = json.dumps({key: _fixed(key, own) for key, own in config.items() if key not in _FREE_KEYS})
-        if variation > 0:
-            kinds[kind].append(_Point(data, environment, data.num_episodes, variation))
+        if not isinstance(data.environment, str):
+            variation = data.environment.variation(data.num_episodes).total
+            entries = data.environment_config.items()
+            kind = json.dumps({key: _fixed(key, own) for key, own in entries if key not in _FREE_KEYS})
+            if variation > 0:
+                kinds[kind].append(_Point(data, data.num_episodes, variation))
     sweeps = []
     for _, points in sorted(kinds.items()):
         for along, fixed, group in _groups(points):
             sizes = np.sort([float(getattr(point, along)) for point in group])
-            if len(np.unique(sizes)) < _MIN_SIZES:
-                continue
-            if len(kinds) > 1:
-                fixed = f"{fixed}, in {', '.join(point.data.environment_label for point in group)}"
-            group = sorted(group, key=attrgetter(along))
-            fits = (_fit(label, along, group, sizes) for label in group[0].data.labels)
-            sweeps.append(Sweep(along, fixed, sizes, tuple(fits)))
+            if len(np.unique(sizes)) >= _MIN_SIZES:
+                if len(kinds) > 1:
+                    fixed += f", in {', '.join(point.data.environment_label for point in group)}"
+                group = sorted(group, key=attrgetter(along))
+                fits = (_fit(label, along, group, sizes) for label in group[0].data.labels)
+                sweeps.append(Sweep(along, fixed, sizes, tuple(fits)))
     return tuple(sweeps)
 
 
 def _groups(points: list[_Point]) -> Iterator[tuple[str, str, list[_Point]]]:
     """Points of one variation, up to the steps it is made of, and points of one length."""
-    rest = sorted(points, key=lambda point: point.variation)
+    rest = sorted(points, key=attrgetter("variation"))
     while rest:
-        least = rest[0].variation
-        group = [point for point in rest if point.variation <= _SAME * least]
+        group = [point for point in rest if point.variation <= _SAME * rest[0].variation]
+        yield "num_episodes", f"Δ = {rest[0].variation:.3g}", group
         rest = rest[len(group) :]
-        yield "num_episodes", f"Δ = {least:.3g}", group
     for length in sorted({point.num_episodes for point in points}):
         yield "variation", f"K = {length:,}", [point for point in points if point.num_episodes == length]
 
 
 def _fit(label: str, along: str, points: Sequence[_Point], sizes: np.ndarray) -> Fit:
-    finals = (point.data.results[label].cumulative_regret[:, -1] for point in points)
-    scores = np.stack([*finals], axis=1)  # [runs, points]
+    finals = [point.data.results[label].cumulative_regret[:, -1] for point in points]
+    scores = np.stack(finals, axis=1)  # [runs, points]
     means, exponent = scores.mean(axis=0), scaling_exponent(scores, sizes)
     data = points[0].data
-    entry = data.agents[data.labels.index(label)]
+    entry = data.agents[label]
     table = {**data.config.get("agents", {}).get(entry.get("name"), {}), **entry.get("point", {})}
     bound, share = declared_bound(table), math.nan
     if bound is None:
@@ -177,13 +174,14 @@ def _fit(label: str, along: str, points: Sequence[_Point], sizes: np.ndarray) ->
     if is_about(bound, table):
         given = {name: table[name] for name in ("delta", "noise_scale", "norm_bound") if name in table}
         totals = []
-        for point in points:
-            environment, spec = point.environment, point.environment.spec
+        for data, num_episodes, variation in points:
+            environment: Any = data.environment
             own = {"mu_bound": environment.mu_bound} if isinstance(environment, LinearMdp) else {}
-            sizes_of_point = spec.dim, point.num_episodes, point.variation, spec.horizon
-            totals.append(bound.evaluate(Setting(*sizes_of_point, **given, **own)).total)
-        share = max(means / totals)
-    return Fit(label, means, exponent, bound, getattr(bound.exponents, along), float(share))
+            spec = environment.spec
+            setting = Setting(spec.dim, num_episodes, variation, spec.horizon, **given, **own)
+            totals.append(bound.evaluate(setting).total)
+        share = float(max(means / totals))
+    return Fit(label, means, exponent, bound, getattr(bound.exponents, along), share)
 
 
 def declared_bound(table: Mapping[str, Any]) -> Bound | None:
@@ -193,20 +191,19 @@ def declared_bound(table: Mapping[str, Any]) -> Bound | None:
         return None
     defaults = {name: own.default for name, own in inspect.signature(algorithm.tuned).parameters.items()}
     options = {**defaults, **table}
-    fitting = (
-        bound
-        for bound in BOUNDS.values()
-        if bound.algorithm == algorithm.name and bound.exponents.variation > 0
-        if all(options.get(name) == v for name, v in bound.options.items() if name not in _PROOF_OPTIONS)
-    )
-    return next(fitting, None)
+    for bound in BOUNDS.values():
+        needed = {name: own for name, own in bound.options.items() if name not in _PROOF_OPTIONS}
+        fits = all(options.get(name) == own for name, own in needed.items())
+        if fits and bound.algorithm == algorithm.name and bound.exponents.variation > 0:
+            return bound
+    return None
 
 
 def is_about(bound: Bound, table: Mapping[str, Any]) -> bool:
     """Return whether the bound is about this agent, not only about one with the same tuning."""
-    unscaled = all(table.get(name, 1) == 1 for name in _SCALES)
     needed = {name: own for name, own in bound.options.items() if name in _PROOF_OPTIONS}
-    return unscaled and all(table.get(name) == own for name, own in needed.items())
+    needed |= {name: 1 for name in _SCALES if name in table}
+    return all(table.get(name) == own for name, own in needed.items())
 
 
 def rates(report: Report) -> Section | None:
@@ -214,7 +211,16 @@ def rates(report: Report) -> Section | None:
     sweeps = find_sweeps(report)
     if not sweeps:
         return None
-    table, styles = exponents_table(sweeps), longest(report).styles
+    table, styles, figures = exponents_table(sweeps), longest(report).styles, []
+    for place, sweep in enumerate(sweeps):
+        means = {fit.agent: fit.means for fit in sweep.fits}
+        drawn = [mean_curve(label, number, means[label], kind="marked") for label, number in styles.items()]
+        declared = sorted({fit.declared for fit in sweep.fits if fit.declared} | _SLOPES[sweep.along])
+        drawn += reference_slopes(declared, sweep.sizes, [means[label] for label in styles])
+        label = {"K": "episodes K", "Δ": "variation Δ"}[sweep.symbol]
+        axes = Axis(label, log=True), Axis("final regret", log=True)
+        title = f"{sweep.symbol} varies, {sweep.fixed}"
+        figures.append(Figure(f"rates-{place}", drawn, *axes, f"Final regret: {title}", title, x=sweep.sizes))
     note = (
         f"{exponents_legend(table)} Exponents are fitted by least squares to the logarithms of the mean "
         "final regret; the interval covers chance alone. Regret is compared with a bound where the bound is "
@@ -222,16 +228,4 @@ def rates(report: Report) -> Section | None:
         "where regret exceeds it, not where an exponent does. A fit over a few sizes proves no rate. "
         f"{SLOPES_NOTE}"
     )
-    figures = tuple(_figure(number, sweep, styles) for number, sweep in enumerate(sweeps))
-    return Section("Rates", [figures, table, note])
-
-
-def _figure(place: int, sweep: Sweep, styles: Mapping[str, int | None]) -> Figure:
-    means = {fit.agent: fit.means for fit in sweep.fits}
-    drawn = [mean_curve(label, number, means[label], kind="marked") for label, number in styles.items()]
-    declared = sorted({fit.declared for fit in sweep.fits if fit.declared} | _SLOPES[sweep.along])
-    drawn += reference_slopes(declared, sweep.sizes, [means[label] for label in styles])
-    label = {"K": "episodes K", "Δ": "variation Δ"}[sweep.symbol]
-    axes = Axis(label, log=True), Axis("final regret", log=True)
-    title = f"{sweep.symbol} varies, {sweep.fixed}"
-    return Figure(f"rates-{place}", drawn, *axes, f"Final regret: {title}", caption=title, x=sweep.sizes)
+    return Section("Rates", [tuple(figures), table, note])

@@ -1,4 +1,4 @@
-"""Regret over time, beside random actions and the drift, and the exponents with which it grows."""
+"""Regret over time, the exponents with which it grows, and how the environment drifts."""
 
 from __future__ import annotations
 
@@ -10,16 +10,9 @@ from fractions import Fraction
 import numpy as np
 
 from driftwise.analysis.figures import Axis, Curve, Figure, mean_curve
+from driftwise.analysis.model_paths import distances_from_first, model_paths
 from driftwise.analysis.page import Section
-from driftwise.analysis.regret_curves import (
-    FEWEST_RUNS,
-    MAX_POINTS,
-    lead_spans,
-    regret_figures,
-    smoothing,
-    thinned,
-    views,
-)
+from driftwise.analysis.regret_curves import FEWEST_RUNS, MAX_POINTS, regret_figures, smoothing, thinned
 from driftwise.analysis.report.data import ReportData
 from driftwise.analysis.statistics import growth_exponent
 from driftwise.analysis.statistics.formatting import format_count, format_interval, format_number
@@ -28,6 +21,7 @@ from driftwise.analysis.table import Cell, Table, numbers, words
 SLOPES_NOTE = "Dotted lines have the slopes that stand at their ends."
 _MIN_POINTS = 8  # of a stretch whose growth is fitted
 _MAX_STRETCHES = 4  # with a column each
+_MAX_PLACES = 1000  # episodes of a path that are drawn
 _SLOPES = (Fraction(1, 2), Fraction(3, 4), Fraction(1))
 
 
@@ -38,10 +32,9 @@ def change_marks(data: ReportData) -> list[float]:
 
 def regret(data: ReportData) -> Section:
     """Return cumulative regret, and smoothed regret of an episode, of every agent."""
-    first = data.results[data.labels[0]]
     figures = tuple(regret_figures(data.curves, data.styles))
     note = "Mean over runs, and its 95 % interval (Student’s t)." if data.num_runs > 1 else "One run."
-    if (width := smoothing(first)) > 1:
+    if (width := smoothing(len(data.lengths))) > 1:
         note += f" {data.quantity.capitalize()} of an episode is the mean over the last {width} points"
         note += ", of none before the last change." if data.changes else "."
     if data.changes:
@@ -60,7 +53,7 @@ def regret(data: ReportData) -> Section:
         lead = "One agent leads alone."
     elif data.num_runs < FEWEST_RUNS:
         lead = f"With fewer than {FEWEST_RUNS} runs no test can tell when {data.leader} is ahead."
-    elif any(lead_spans(data.results, view) for view in views(first, data.changes, data.quantity)):
+    elif any(figure.shades for figure in figures):
         lead = f"Shaded: where the curve of {data.leader} is {below}."
     else:
         lead = f"At no time is the curve of {data.leader} {below}."
@@ -78,16 +71,11 @@ def growth(data: ReportData) -> Section | None:
         return None
     episodes, thin = data.episodes[places], thinned(len(data.lengths))
     drawn = [mean_curve(label, data.styles[label], curve) for label, curve in curves.items()]
-    figure = Figure(
-        "growth",
-        [*drawn, *reference_slopes(_SLOPES, episodes, [*curves.values()])],
-        Axis("episode", log=True),
-        Axis("cumulative regret", log=True),
-        "Cumulative regret of every agent, both axes logarithmic",
-        x=episodes,
-        marks=change_marks(data),
-        strip=None if data.drift is None else (data.episodes[thin], data.drift[thin]),
-    )
+    drawn += reference_slopes(_SLOPES, episodes, [*curves.values()])
+    strip = None if data.drift is None else (data.episodes[thin], data.drift[thin])
+    axes = Axis("episode", log=True), Axis("cumulative regret", log=True)
+    text = "Cumulative regret of every agent, both axes logarithmic"
+    figure = Figure("growth", drawn, *axes, text, x=episodes, marks=change_marks(data), strip=strip)
     return Section("How regret grows", [figure, *_exponents(data)])
 
 
@@ -134,3 +122,42 @@ def _exponents(data: ReportData) -> list[Table | str]:
     if len(longest) < len(borders):
         note += f" Of {len(borders)} stretches between changes the table has the longest."
     return [table, note]
+
+
+def drift(data: ReportData) -> Section | None:
+    """Return the variation so far, the distance from the first model, and the path of the parameter."""
+    title, environment = "How the environment drifts", data.environment
+    if data.is_external:
+        return None
+    if isinstance(environment, str):
+        return Section(title, [f"The environment cannot be rebuilt from the manifest ({environment})."])
+    variation = environment.variation(data.num_episodes)
+    if variation.total == 0:
+        return Section(title, ["It does not: all episodes have the same model."])
+    kept = thinned(data.num_episodes, _MAX_PLACES)
+    paths, moves = model_paths(environment, kept), (variation.reward, variation.transition)
+    budgets = {
+        name: np.concatenate([[0.0], np.cumsum(own)])[kept] for name, own in zip(paths, moves, strict=False)
+    }
+    figures = []
+    for name, heading, over_time in (
+        ("variation", "Variation spent", budgets),
+        ("distance", "Distance from the first model", distances_from_first(environment, kept)),
+    ):
+        drawn = [Curve(label, curve, number) for number, (label, curve) in enumerate(over_time.items())]
+        axes = Axis("episode", integer=True), Axis(from_zero=True)
+        figures.append(Figure(name, drawn, *axes, heading, heading, x=kept + 1, legend=True))
+    path = next(iter(paths.values()))  # in the plane of its first two principal directions
+    left, sizes, _ = np.linalg.svd(path - path.mean(axis=0), full_matrices=False)
+    if len(sizes) > 1 and sizes[1] > 1e-9 * np.linalg.norm(path):  # else it stays on a line, up to rounding
+        x, y = (left[:, :2] * sizes[:2]).T
+        curve = Curve("θ", y, 0, x=x, hover=[f"episode {episode + 1}" for episode in kept])
+        start = Curve("start", y[:1], 2, x=x[:1], kind="dots")
+        axes, heading = (Axis("first principal direction"), Axis("second")), "Path of θ, from the dot"
+        figures.append(Figure("path", [curve, start], *axes, heading, heading))
+    note = (
+        f"The variation budgets are Δ_r = {format_number(variation.reward_budget)} and Δ_P = "
+        f"{format_number(variation.transition_budget)}, together Δ = {format_number(variation.total)}; "
+        "computed from the environment, rebuilt from the manifest. Distances are Euclidean, over all steps."
+    )
+    return Section(title, [tuple(figures), note])

@@ -52,19 +52,14 @@ def ranking(report: Report) -> Ranking:
     """Return ranks and final regrets of all agents."""
     agents = next(iter(report.values())).labels
     finals = np.stack(
-        [data.scores[:, [data.labels.index(agent) for agent in agents]].T for data in report.values()], axis=1
-    )  # [agents, environments, runs]
-    ranks = rank_table({agent: own.T for agent, own in zip(agents, finals, strict=True)}).overall
+        [data.scores[:, [data.labels.index(agent) for agent in agents]] for data in report.values()], axis=1
+    )  # [runs, environments, agents]
+    ranks = rank_table({agent: finals[..., place] for place, agent in enumerate(agents)}).overall
     order = np.argsort(ranks.estimate, kind="stable")
-    means, half_widths = mean_interval(np.moveaxis(finals[order], -1, 0))
-    return Ranking(
-        tuple(agents[place] for place in order),
-        IntervalEstimate(*(values[order] for values in ranks)),
-        int(is_lowest(ranks.estimate).sum()),
-        means,
-        half_widths,
-        np.stack([is_lowest(column) for column in means.T], axis=1),
-    )
+    means, half_widths = (values[:, order].T for values in mean_interval(finals))
+    ordered = IntervalEstimate(*(values[order] for values in ranks))
+    leaders, best = is_lowest(ranks.estimate).sum(), np.apply_along_axis(is_lowest, 0, means)
+    return Ranking(tuple(agents[place] for place in order), ordered, int(leaders), means, half_widths, best)
 
 
 def overview(report: Report) -> Section | None:
@@ -107,8 +102,8 @@ class Differences(NamedTuple):
 
 def differences_to_best(data: ReportData) -> Differences:
     """Return paired differences in final cumulative regret; at least two agents and two runs are needed."""
-    best, others = data.order[0], data.order[1:]
-    first, second = data.scores[:, others], np.repeat(data.scores[:, [best]], len(others), axis=1)
+    first = data.scores[:, data.order[1:]]
+    second = np.broadcast_to(data.scores[:, data.order[:1]], first.shape)
     paired, identical = paired_difference(first, second), (rounded_difference(first, second) == 0).all(axis=0)
     p = np.where(identical, math.nan, paired.p_t)
     return Differences(paired, identical, p, holm(p))
@@ -121,25 +116,24 @@ def differences(data: ReportData) -> Section | None:
     title = "Differences to the best agent"
     if data.num_runs < 2:
         return Section(title, ["One run cannot tell luck from skill: there is nothing to test."])
-    differences, rows = differences_to_best(data), []
+    paired, identical, *tests = differences_to_best(data)
+    rows = []
     for place, index in enumerate(data.order[1:]):
-        interval = [float(values[place]) for values in differences.paired[:3]]
-        text = "identical" if differences.identical[place] else format_interval(*interval)
-        tests = (float(differences.adjusted[place]), float(differences.p[place]))
-        won = Cell.of(format_percent, float(1 - differences.paired.share_better[place]))
-        row = Cell(text, tuple(interval)), *(Cell.of(format_p_value, p) for p in tests), won
-        rows.append((data.labels[index], *row))
+        interval = tuple(float(values[place]) for values in paired[:3])
+        text = "identical" if identical[place] else format_interval(*interval)
+        adjusted_and_raw = (Cell.of(format_p_value, float(values[place])) for values in reversed(tests))
+        won = Cell.of(format_percent, float(1 - paired.share_better[place]))
+        rows.append((data.labels[index], Cell(text, interval), *adjusted_and_raw, won))
     columns = numbers("difference [95 %]", "p, adjusted", "p", "runs won by the best")
-    table = Table.of("differences", words("agent") + columns, rows)
     shared = "" if data.is_external else " under common random numbers"
     note = (
         f"Final cumulative {data.quantity} minus that of {data.leader}, run by run{shared}; paired t-tests, "
         "adjusted by Holm for the number of tests. The best agent was chosen by the same runs, which "
         "flatters it: confirm a close call with another seed."
     )
-    if differences.identical.any():
+    if identical.any():
         note += " Identical: equal in every run, up to rounding."
-    return Section(title, [table, note])
+    return Section(title, [Table.of("differences", words("agent") + columns, rows), note])
 
 
 def headline(report: Report) -> tuple[str, str]:
@@ -147,30 +141,32 @@ def headline(report: Report) -> tuple[str, str]:
     first = next(iter(report.values()))
     if len(report) == 1:
         return finding(first), details(first)
-    result = ranking(report)
-    count, wins = result.num_leaders, int(result.best[0].sum()) or "none"
-    ranks = [format_interval(*place) for place in np.transpose(result.ranks)]
+    agents, ranks, count, *_, best = ranking(report)
+    places = [format_interval(*place) for place in np.transpose(ranks)]
     verb = "has" if count == 1 else "share"
-    text = f"{_listed(result.agents[:count])} {verb} the lowest average rank over {len(report)} environments"
-    text += f", {ranks[0]}"
-    if count < len(result.agents):
-        text += f"; next is {result.agents[count]} with {ranks[count]}"
-    lowest = f"the lowest final {first.quantity} in {wins} of the {len(report)} environments"
-    return text, f"{result.agents[0]} has {lowest}."
+    text = f"{_listed(agents[:count])} {verb} the lowest average rank over {len(report)} environments"
+    text += f", {places[0]}"
+    if count < len(agents):
+        text += f"; next is {agents[count]} with {places[count]}"
+    wins = int(best[0].sum()) or "none"
+    return (
+        text,
+        f"{agents[0]} has the lowest final {first.quantity} in {wins} of the {len(report)} environments.",
+    )
 
 
 def finding(data: ReportData) -> str:
     """Return the agents of lowest regret, how much lower it is than that of the next one, and the p-value."""
-    leaders, others = _split(data)
-    names = _listed([data.labels[index] for index in leaders])
-    ends, earns = ("ends", "earns") if len(leaders) == 1 else ("end", "earn")
-    if len(others) == 0:
-        leading = data.scores[:, leaders]
-        identical = len(leaders) > 1 and not rounded_difference(leading, leading[:, :1]).any()
-        regret = _mean_regret(data, leaders[0])
+    num_leaders, best = _num_leaders(data), data.order[0]
+    names = _listed([data.labels[index] for index in data.order[:num_leaders]])
+    ends, earns = ("ends", "earns") if num_leaders == 1 else ("end", "earn")
+    if num_leaders == len(data.labels):
+        identical = num_leaders > 1 and not rounded_difference(data.scores, data.scores[:, :1]).any()
+        regret = format_half_width(*map(float, mean_interval(data.scores[:, best])))
         return f"{names} {ends} with a {data.quantity} of {regret}{' in every run' * identical}"
     # the difference in regret and its interval, as a share where regret is known and positive
-    scores, write = data.scores[:, [others[0], leaders[0]]], format_number
+    following = data.order[num_leaders]
+    scores, write = data.scores[:, [following, best]], format_number
     if "regret" not in data.metrics or (scores.mean(axis=0) <= 0).any():  # of problems without episodes
         difference = paired_difference(scores[:, 0], scores[:, 1])[:3]
     else:
@@ -179,10 +175,10 @@ def finding(data: ReportData) -> str:
     less, low, high = (write(float(number)) for number in difference)
     interval = "" if np.isnan(difference[1]) else f"95 %: {low} to {high}, "
     ahead = f"{ends} with {less} less regret" if "regret" in data.metrics else f"{earns} {less} more"
-    text = f"{names} {ahead} than the next best agent, {data.labels[others[0]]}"
+    text = f"{names} {ahead} than the next best agent, {data.labels[following]}"
     if data.num_runs < 2:
         return f"{text}, in one run, which cannot tell luck from skill"
-    p = differences_to_best(data).adjusted[len(leaders) - 1]
+    p = differences_to_best(data).adjusted[num_leaders - 1]
     chance = f"p {'' if p < 0.001 else '= '}{format_p_value(p)}"
     doubt = "" if p <= _LEVEL else f": too close to call with {format_count(data.num_runs, 'run')}"
     return f"{text} ({interval}{chance}){doubt}"
@@ -193,20 +189,20 @@ def details(data: ReportData) -> str:
 
     It leads where its cumulative regret is significantly below that of all others.
     """
-    leaders, others = _split(data)
+    num_leaders, best = _num_leaders(data), data.scores[:, data.order[0]]
+    regret = format_half_width(*map(float, mean_interval(best)))
     episodes = format_count(data.num_episodes, "episode")
-    regret = _mean_regret(data, leaders[0])
-    text = f"After {episodes} the {data.quantity} of {data.labels[leaders[0]]} is {regret}"
+    text = f"After {episodes} the {data.quantity} of {data.leader} is {regret}"
     if math.isfinite(data.random_regret):
-        share = data.scores[:, leaders[0]].mean() / (data.random_regret * data.num_episodes)
+        share = best.mean() / (data.random_regret * data.num_episodes)
         text += f", {format_percent(share)} of that of random actions"
-    if len(others) and data.num_runs > 1:
+    if num_leaders < len(data.labels) and data.num_runs > 1:
         paired = differences_to_best(data).paired
-        more = format_interval(*(float(values[len(leaders) - 1]) for values in paired[:3]))
-        text += f"; {data.labels[others[0]]} has {more} more, paired by run"
+        more = format_interval(*(float(values[num_leaders - 1]) for values in paired[:3]))
+        text += f"; {data.labels[data.order[num_leaders]]} has {more} more, paired by run"
     if data.num_runs < FEWEST_RUNS or len(data.labels) < 2:
         return f"{text}."
-    cumulative, _ = views(data.results[data.labels[0]], data.changes)
+    cumulative, _ = views(data.results[data.leader], data.changes)
     spans = lead_spans(data.results, cumulative)
     if not spans:
         return f"{text}. At no time is it significantly below all others."
@@ -223,14 +219,9 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(few[:-1]), few[-1]] if len(few) > 1 else few)
 
 
-def _split(data: ReportData) -> tuple[np.ndarray, np.ndarray]:
-    """The agents that share the lowest mean regret, and the others, from the next one on."""
-    leaders, others = np.split(data.order, [is_lowest(data.scores.mean(axis=0)).sum()])
-    return leaders, others
-
-
-def _mean_regret(data: ReportData, index: int) -> str:
-    return format_half_width(*map(float, mean_interval(data.scores[:, index])))
+def _num_leaders(data: ReportData) -> int:
+    """The number of agents that share the lowest mean regret; they are the first in order."""
+    return int(is_lowest(data.scores.mean(axis=0)).sum())
 
 
 def _format_share(share: float) -> str:

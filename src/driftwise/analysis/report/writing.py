@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,13 +13,18 @@ from driftwise.analysis.agent_numbers import format_agent_numbers
 from driftwise.analysis.page import Article, Page, Section, write_html
 from driftwise.analysis.regret_curves import rank_agents
 from driftwise.analysis.report.data import Report, ReportData, load_report_data, longest
-from driftwise.analysis.report.drift import drift
-from driftwise.analysis.report.final_table import IN_CSV, IN_LATEX, MARKS_NOTE, final, final_table
+from driftwise.analysis.report.final_table import (
+    IN_CSV,
+    IN_LATEX,
+    MARKS_NOTE,
+    final,
+    final_table,
+    parameter_grids,
+)
 from driftwise.analysis.report.meta_algorithms import meta_algorithms
 from driftwise.analysis.report.origin import audit, manifest_section, manifest_text, reproduce, source
-from driftwise.analysis.report.parameter_grids import parameter_grids
 from driftwise.analysis.report.rates import rates
-from driftwise.analysis.report.regret import growth, regret
+from driftwise.analysis.report.regret import drift, growth, regret
 from driftwise.analysis.report.standings import details, differences, finding, headline, overview
 from driftwise.analysis.statistics.formatting import format_count
 from driftwise.analysis.table import csv_text, latex_needs, latex_text
@@ -32,8 +37,9 @@ if TYPE_CHECKING:
 
 # Panels in the order of the page, each a function that returns None where it has nothing to show.
 # Names of figures and tables need to differ only within an environment.
-OPENING: tuple[Callable[[Report], Section | None], ...] = (source, overview, rates)
-PANELS: tuple[Callable[[ReportData], Section | None], ...] = (
+Panels = tuple[Callable[[Any], Section | None], ...]
+OPENING: Panels = (source, overview, rates)  # of a `Report`
+PANELS: Panels = (
     regret,
     final,
     differences,
@@ -41,8 +47,8 @@ PANELS: tuple[Callable[[ReportData], Section | None], ...] = (
     parameter_grids,
     meta_algorithms,
     drift,
-)
-CLOSING: tuple[Callable[[Report], Section | None], ...] = (audit, manifest_section, reproduce)
+)  # of `ReportData`
+CLOSING: Panels = (audit, manifest_section, reproduce)
 _MAX_COLOURED = 28  # agents in colour: as many as colours and dashes tell apart
 _FEW_COLOURED = 12  # where there are more agents than that; the others are faint
 _FIGURE_OPTIONS: dict[str, dict[str, Any]] = {  # the same results give the same bytes
@@ -107,7 +113,7 @@ def report_html(report: Report) -> str:
         if len(report) > 1:
             name = str(own.environment_config.get("name", ""))
             kicker, text = "" if name == label else name, f"{finding(own)}. {details(own)}"
-            sections = [Article(label, sections, kicker=kicker, lead=text, place=f"environment-{number}")]
+            sections = [Article(label, sections, kicker, text, f"environment-{number}")]
         parts += sections
     return write_html(
         Page(
@@ -122,7 +128,7 @@ def report_html(report: Report) -> str:
     )
 
 
-def _sections(panels: Iterable[Callable[[Any], Section | None]], data: Report | ReportData) -> list[Section]:
+def _sections(panels: Panels, data: Report | ReportData) -> list[Section]:
     return [section for panel in panels if (section := panel(data)) is not None]
 
 
@@ -139,8 +145,7 @@ def report_figure(report: Report, *, title: str | None = None, **look: Any) -> F
     title = data.description if title is None else title
     chosen = f" · {MARK}: the best point of a grid, chosen by other runs" if data.grid_notes else ""
     note = f"{data.manifest.get('experiment', '')} · {runs}{chosen}" if title else ""
-    rows = [own.curves._replace(quantity=data.quantity) for own in report.values()]
-    return regret_plot(rows, title=title, note=note, **look)
+    return regret_plot([own.curves for own in report.values()], title=title, note=note, **look)
 
 
 def _figure_bytes(format: str, report: Report, **look: Any) -> bytes:

@@ -41,26 +41,22 @@ def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray,
 
 def standard_error(samples: np.ndarray) -> np.ndarray:
     """`s / √n` over the first axis: NaN for one sample, and exactly zero where all are equal."""
-    count = len(samples)
-    if count == 1:
+    if len(samples) == 1:
         return np.full_like(samples[0], np.nan, dtype=float)[()]
-    error = samples.std(axis=0, ddof=1) / np.sqrt(count)
+    error = samples.std(axis=0, ddof=1) / np.sqrt(len(samples))
     return np.where(np.ptp(samples, axis=0) == 0, 0.0, error)[()]
 
 
 def interquartile_mean(samples: np.ndarray) -> np.ndarray:
     """Mean of the middle half over the first axis: the `⌊n/4⌋` lowest and highest of `n` runs are left out.
 
-    The 25 % trimmed mean, as rliable computes it: `n` that is not a multiple of four is not interpolated, so
-    up to three runs are the plain mean. It moves less with single odd runs than the mean, and wastes less
-    than the median.
+    The 25 % trimmed mean, as rliable computes it: up to three runs are the plain mean.
 
     Reference: Agarwal, Schwarzer, Castro, Courville & Bellemare, *Deep Reinforcement Learning at the Edge of
     the Statistical Precipice*, NeurIPS 2021.
     """
-    samples = require_runs("samples", samples)
-    cut = len(samples) // 4
-    return np.sort(samples, axis=0)[cut : len(samples) - cut].mean(axis=0)
+    ordered = np.sort(require_runs("samples", samples), axis=0)
+    return ordered[len(ordered) // 4 : len(ordered) - len(ordered) // 4].mean(axis=0)
 
 
 def bootstrap_interval(
@@ -89,29 +85,37 @@ def bootstrap_interval(
 
     Reference: Efron, *Better Bootstrap Confidence Intervals*, JASA 1987.
     """
-    samples = require_runs("samples", samples)
-    level = require_level(level)
+    samples, level = require_runs("samples", samples), require_level(level)
     require_choice("method", method, ("bca", "percentile"))
     require_count("num_resamples", num_resamples)
     generator = np.random.default_rng(require_count("seed", seed, at_least=0))
-    count = len(samples)
-    estimate = np.asarray(statistic(samples))
+    count, estimate = len(samples), np.asarray(statistic(samples))
     if count == 1:
         nothing = np.full(estimate.shape, np.nan)[()]
         return IntervalEstimate(estimate[()], nothing, nothing)
     draws = generator.integers(0, count, (num_resamples, count))
     resampled = np.stack([np.asarray(statistic(samples[draw])) for draw in draws])
-    probabilities = [np.full(estimate.shape, tail / 2) for tail in (1 - level, 1 + level)]
+    probabilities = np.multiply.outer([(1 - level) / 2, (1 + level) / 2], np.ones(estimate.shape))
     if method == "bca":
-        left_out = [np.delete(samples, run, axis=0) for run in range(count)]
-        jackknife = np.stack([np.asarray(statistic(rest)) for rest in left_out])
+        jackknife = np.stack([np.asarray(statistic(np.delete(samples, run, axis=0))) for run in range(count)])
         share = ((resampled < estimate).mean(axis=0) + (resampled <= estimate).mean(axis=0)) / 2
         half = 0.5 / num_resamples  # all on one side: as if half a resample were on the other
-        bias, acceleration = ndtri(np.clip(share, half, 1 - half)), _acceleration(jackknife)
-        moved = [bias + ndtri(p) for p in probabilities]
-        probabilities = [ndtr(bias + z / np.maximum(1 - acceleration * z, 1e-12)) for z in moved]
-    low, high = (_quantile(resampled, p)[()] for p in probabilities)
-    return IntervalEstimate(estimate[()], low, high)
+        bias = ndtri(np.clip(share, half, 1 - half))
+        with np.errstate(invalid="ignore"):  # of a statistic that is not finite, or has one value
+            deviations = jackknife.mean(axis=0) - jackknife
+            scale = 6 * (deviations**2).sum(axis=0) ** 1.5
+            acceleration = np.where(scale == 0, 0.0, (deviations**3).sum(axis=0) / scale)
+        z = bias + ndtri(probabilities)
+        probabilities = ndtr(bias + z / np.maximum(1 - acceleration * z, 1e-12))
+    finite = np.isfinite(resampled).all(axis=0)
+    ordered = np.sort(np.where(finite, resampled, 0.0), axis=0)
+    defined = finite & np.isfinite(probabilities)  # [ends, ...]
+    places = np.where(defined, probabilities, 0.0) * (num_resamples - 1)
+    below = places.astype(int)
+    first = np.take_along_axis(ordered, below, axis=0)
+    second = np.take_along_axis(ordered, np.minimum(below + 1, num_resamples - 1), axis=0)
+    low, high = np.where(defined, first + (places - below) * (second - first), np.nan)
+    return IntervalEstimate(estimate[()], low[()], high[()])
 
 
 def jackknife_interval(samples: np.ndarray, of_mean: Statistic, level: float = 0.95) -> IntervalEstimate:
@@ -125,37 +129,14 @@ def jackknife_interval(samples: np.ndarray, of_mean: Statistic, level: float = 0
 
     Reference: Efron & Tibshirani, *An Introduction to the Bootstrap*, 1993, chapter 11.
     """
-    samples, level = require_runs("samples", samples), require_level(level)
+    samples = require_runs("samples", samples)
     count, mean = len(samples), samples.mean(axis=0)
     estimate = np.asarray(of_mean(mean))
-    if count == 1:
-        nothing = np.full(estimate.shape, np.nan)[()]
-        return IntervalEstimate(estimate[()], nothing, nothing)
-    without_each = np.asarray(of_mean(mean + (mean - samples) / (count - 1)))
-    half_width = stdtrit(count - 1, (1 + level) / 2) * (count - 1) * standard_error(without_each)
+    half_width = np.full(estimate.shape, np.nan)
+    if count > 1:
+        without_each = np.asarray(of_mean(mean + (mean - samples) / (count - 1)))
+        half_width = (count - 1) * mean_interval(without_each, level)[1]
     return IntervalEstimate(estimate[()], (estimate - half_width)[()], (estimate + half_width)[()])
-
-
-def _acceleration(jackknife: np.ndarray) -> np.ndarray:
-    finite = np.isfinite(jackknife).all(axis=0)
-    jackknife = np.where(finite, jackknife, 0.0)
-    deviations = jackknife.mean(axis=0) - jackknife
-    scale = 6 * (deviations**2).sum(axis=0) ** 1.5
-    skewed = scale > 0
-    acceleration = np.where(skewed, (deviations**3).sum(axis=0) / np.where(skewed, scale, 1.0), 0.0)
-    return np.where(finite, acceleration, np.nan)
-
-
-def _quantile(resampled: np.ndarray, probability: np.ndarray) -> np.ndarray:
-    """Linearly interpolated quantile over the first axis, its probability chosen for each element."""
-    defined = np.isfinite(resampled).all(axis=0) & np.isfinite(probability)
-    ordered = np.sort(np.where(defined, resampled, 0.0), axis=0)
-    place = np.where(defined, probability, 0.0) * (len(ordered) - 1)
-    below = np.floor(place).astype(int)
-    above = np.minimum(below + 1, len(ordered) - 1)
-    low = np.take_along_axis(ordered, below[None], axis=0)[0]
-    high = np.take_along_axis(ordered, above[None], axis=0)[0]
-    return np.where(defined, low + (place - below) * (high - low), np.nan)
 
 
 def rounding_tolerance(*arrays: np.ndarray, axis: int | None = None) -> np.ndarray:

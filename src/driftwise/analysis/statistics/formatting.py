@@ -35,11 +35,6 @@ def format_p_value(p: float) -> str:
     return "–" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def significance_mark(p: float) -> str:
-    """Return the mark of significance: a dagger at 5 %, a double dagger at 1 %."""
-    return "‡" if p <= 0.01 else "†" if p <= 0.05 else ""
-
-
 def format_percent(share: float) -> str:
     """Return a share as text: `25 %`."""
     return f"{100 * share:.0f} %"
