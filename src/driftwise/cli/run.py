@@ -42,7 +42,6 @@ def _run(
     or environments it plays only what is new.
     """
     from driftwise.experiments import outcomes, saved_results
-    from driftwise.experiments.folder_growth import claim_folder, has_checkpoints, merge_with_folder
     from driftwise.experiments.progress_bars import show_progress
     from driftwise.experiments.results_folder import CLAIM
     from driftwise.experiments.study import find_study
@@ -50,7 +49,7 @@ def _run(
     study = check(find_study, file_or_name, num_episodes=episodes, num_runs=runs, seed=seed)
     out = f"results/{study.experiment.name}" if out is None else out
     with contextlib.ExitStack() as stack:  # interrupts get lost while JAX is loaded, too
-        poll = stack.enter_context(hold_signals(functools.partial(has_checkpoints, Path(out))))
+        poll = stack.enter_context(hold_signals(functools.partial(saved_results.has_checkpoints, Path(out))))
         chosen = make_engine(engine, workers)
         from driftwise.simulation import devices
 
@@ -66,10 +65,10 @@ def _run(
         folder = stack.enter_context(files.output_folder(Path(out), (*RESULT_FILES, CLAIM)))
         stack.enter_context(files.lock_folder(folder))
         files.remove_leftovers(folder)
-        study = check(merge_with_folder, folder, study)
+        study = check(saved_results.merge_with_folder, folder, study)
         tasks = check(outcomes.fitting_tasks, study, engine=chosen, device=device)
         poll()
-        kept = stack.enter_context(claim_folder(folder, study))
+        kept = stack.enter_context(saved_results.claim_folder(folder, study))
         options: dict[str, Any] = dict(checkpoints=kept, engine=chosen, poll=poll, recompute=recompute)
         with show_progress(quiet) as progress, engine_errors():
             results = outcomes.run_study(study, tasks=tasks, **options, progress=progress)

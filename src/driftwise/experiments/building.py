@@ -35,9 +35,8 @@ _Kind = TypeVar("_Kind")
 _PLACE = re.compile(
     r"(?P<after>\+)?(?P<share>[0-9]+(\.[0-9]+)?)%(?P<more>[+-][0-9]+)?|\+(?P<distance>[0-9]+)"
 )
-EXPECTED_EPISODES = (
-    "be episodes, or percentages from '0%' to '100%' as '50%' or '50%+1', and after another one '+1'"
-)
+_AS = "as '50%' or '50%+1', and after another one '+1'"
+EXPECTED_EPISODES = f"be episodes, or percentages from '0%' to '100%' {_AS}"
 
 
 def make_environment(path: str, table: Mapping[str, Any] | Environment, num_episodes: int) -> Environment:
@@ -52,25 +51,22 @@ def make_environment(path: str, table: Mapping[str, Any] | Environment, num_epis
 
 def _make_members(path: str, table: Mapping[str, Any], num_episodes: int) -> dict[str, Any]:
     """Return a table in which the tables of drifts, paths and arms are made."""
-    members = dict(table)
-    for key, value in table.items():
-        where = f"{path}.{key}"
-        if key in _MEMBERS:
-            members[key] = _make_member(where, key, value, num_episodes)
-        elif key == "drifts" and isinstance(value, list):
+
+    def make(key: str, value: Any) -> Any:
+        if key == "drifts" and isinstance(value, list):
             tables = enumerate(value)
-            members[key] = [_make_member(f"{where}.{k}", "drift", own, num_episodes) for k, own in tables]
-    return members
+            return [_make_member(f"{path}.{key}.{k}", "drift", own, num_episodes) for k, own in tables]
+        return _make_member(f"{path}.{key}", key, value, num_episodes) if key in _MEMBERS else value
+
+    return {key: make(key, value) for key, value in table.items()}
 
 
 def parts_of(kind: str) -> dict[str, type]:
     """Return the registered parts that a table of this key may name, by their names."""
-    required = _MEMBERS[kind]
-    return {
-        name: cls
-        for name, cls in CONFIGURABLE.items()
-        if (hasattr(cls, required) if isinstance(required, str) else issubclass(cls, required))
-    }
+    required, known = _MEMBERS[kind], CONFIGURABLE.items()
+    if isinstance(required, str):
+        return {name: cls for name, cls in known if hasattr(cls, required)}
+    return {name: cls for name, cls in known if issubclass(cls, required)}
 
 
 def _make_member(path: str, kind: str, value: Any, num_episodes: int) -> Any:
@@ -152,8 +148,8 @@ def read_agent_table(path: str, content: Mapping[str, Any], facts: Facts) -> Age
         bases = [table.build({**table.values, **chosen}) for chosen in _combinations(lists)]
         given["base"] = tuple(agent for agent, _ in bases) if algorithm.takes_arms else bases[0][0]
         variation = bases[0][1]
-    for kind in ("detector", "forgetting", "exploration"):
-        if kind in parameters and isinstance(given.get(kind), dict):
+    for kind in {"detector", "forgetting", "exploration"} & parameters.keys():
+        if isinstance(given.get(kind), dict):
             given[kind] = _make_member(f"{path}.{kind}", kind, given[kind], facts.num_episodes)
 
     def build(values: Mapping[str, Any]) -> tuple[Agent, float | None]:
@@ -171,8 +167,7 @@ def read_agent_table(path: str, content: Mapping[str, Any], facts: Facts) -> Age
 
 def _require_problem(path: str, algorithm: Algorithm, environment: Environment) -> None:
     """Refuse an algorithm for bandits in an MDP, and name the most similar one for MDPs."""
-    sizes = environment.spec.num_states, environment.spec.horizon
-    if algorithm.problem != "linear bandit" or sizes == (1, 1):
+    if algorithm.problem != "linear bandit" or environment.spec.num_states == environment.spec.horizon == 1:
         return
     problem = "average reward" if isinstance(environment, ContinuingMdp) else "linear MDP"
 
@@ -200,18 +195,16 @@ def in_episodes(path: str, value: Any, num_episodes: int, before: Any = None) ->
     if isinstance(value, list):
         numbers: list[Any] = []
         for item in value:
-            numbers.append(in_episodes(path, item, num_episodes, numbers[-1] if numbers else None))
+            numbers.append(in_episodes(path, item, num_episodes, *numbers[-1:]))
         return numbers
     if not isinstance(value, str):
         return value
     match = _PLACE.fullmatch(value)
     if match is None or Decimal(match["share"] or 0) > 100:
         raise ArgumentError(path, EXPECTED_EPISODES, value)
-    start = 0
-    if match["after"] or match["distance"]:
-        if not isinstance(before, (int, float)):
-            raise ArgumentError(path, EXPECTED_EPISODES, value, f"{value!r} after nothing")
-        start = before
+    start = before if match["after"] or match["distance"] else 0
+    if not isinstance(start, (int, float)):
+        raise ArgumentError(path, EXPECTED_EPISODES, value, f"{value!r} after nothing")
     if match["distance"]:
         return start + int(match["distance"])
     share = Decimal(match["share"])
@@ -244,22 +237,20 @@ def grids_of_table(path: str, label: str, table: AgentTable, *, at_most: int) ->
     for chosen in _combinations({key: values for key, values in lists.items() if key not in numbers}):
         points = [{key: (chosen | point)[key] for key in lists} for point in _combinations(numbers)]
         for first in range(0, len(points), at_most):
-            some = points[first : first + at_most]
-            built = [table.build({**table.values, **values}) for values in some]
-            pairs = zip(some, built, strict=True)
-            grid = {_label(label, values): Point(agent, values, own) for values, (agent, own) in pairs}
+            grid = {}
+            for values in points[first : first + at_most]:
+                agent, variation = table.build({**table.values, **values})
+                grid[_label(label, values)] = Point(agent, values, variation)
             yield _label(label, chosen), grid
 
 
 def grids_of_agent(path: str, label: str, agent: Agent, *, at_most: int) -> Grids:
     """Yield the points of an agent with a grid in its numbers, as `grids_of_table` does."""
-    by_label: dict[str, Point] = {}
     agents = expand_grid(agent)
     tables = [extract_parameters(to_config(point)) for point in agents]
     varied = [name for name in tables[0] if len({table[name] for table in tables}) > 1]
-    for point, table in zip(agents, tables, strict=True):
-        values = {name: table[name] for name in varied}
-        by_label[_label(label, values)] = Point(point, values)
+    values = ({name: table[name] for name in varied} for table in tables)
+    by_label = {_label(label, own): Point(point, own) for point, own in zip(agents, values, strict=True)}
     if len(by_label) < len(agents):
         raise ArgumentError(path, "be a grid of different agents", agent)
     for first in range(0, len(by_label), at_most):

@@ -1,8 +1,4 @@
-"""Experiments as data: the content of a file, checked at the top level, and the files themselves.
-
-From Python, environments and agents can take the place of their tables. Tables are checked against signatures
-where they are made: see `building`. A mistake is one sentence with the file's name.
-"""
+"""Experiments as data: the content of a file, checked at the top level, and the files themselves."""
 
 import contextlib
 import dataclasses
@@ -70,8 +66,7 @@ class Experiment:
 
         Environments and agents that were made in Python, and not from tables, are left out.
         """
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        chosen = {name: value for name, value in values.items() if value != getattr(Experiment, name, None)}
+        chosen = {name: own for name, own in vars(self).items() if own != getattr(Experiment, name, None)}
         return {name.removesuffix("_"): value for name, value in chosen.items() if _is_plain(value)}
 
 
@@ -151,10 +146,9 @@ def find_experiment(file_or_name: str | Path) -> Experiment:
             raise ValueError(f"cannot be read: {error.strerror}") from None
         except UnicodeDecodeError as error:
             raise ValueError(f"not valid TOML: byte {error.start} is not UTF-8") from None
-        except tomllib.TOMLDecodeError as error:
-            raise ValueError(f"not valid TOML: {error}") from None
-        except RecursionError:
-            raise ValueError("not valid TOML: nested too deeply") from None
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            nested = isinstance(error, RecursionError)
+            raise ValueError(f"not valid TOML: {'nested too deeply' if nested else error}") from None
 
 
 def _with_records(content: Any, folder: Path) -> Any:

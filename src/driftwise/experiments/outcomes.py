@@ -46,19 +46,10 @@ ProgressListener = Callable[[Progress], None]
 OwnedTasks = Sequence[tuple[TaskGroup, Task]]  # tasks, and the groups that they belong to
 
 
-def run_experiment(
-    experiment: Experiment,
-    *,
-    num_episodes: int | None = None,
-    num_runs: int | None = None,
-    seed: int | None = None,
-    **options: Any,
-) -> tuple[AgentOutcome, ...]:
-    """Run every agent of an experiment, at its own sizes unless others are given.
-
-    The options are those of `run_study`.
-    """
-    return run_study(prepare(experiment, num_episodes=num_episodes, num_runs=num_runs, seed=seed), **options)
+def run_experiment(experiment: Experiment, **options: Any) -> tuple[AgentOutcome, ...]:
+    """Run every agent of an experiment, with the sizes that `prepare` takes, and options of `run_study`."""
+    sizes = {name: options.pop(name) for name in ("num_episodes", "num_runs", "seed") if name in options}
+    return run_study(prepare(experiment, **sizes), **options)
 
 
 def run_study(

@@ -33,14 +33,10 @@ def _bars(console: Any) -> Iterator[ProgressListener]:
     from rich.table import Column
 
     folded = Column(overflow="fold")  # a long name takes lines, not the width of other columns
-    columns = (
-        progress.TextColumn("{task.description}", markup=False, table_column=folded),  # may have brackets
-        progress.BarColumn(bar_width=20),
-        progress.TaskProgressColumn(),
-        progress.TimeElapsedColumn(),
-        progress.TextColumn("{task.fields[left]}"),
-    )
-    with progress.Progress(*columns, console=console) as bars:
+    name = progress.TextColumn("{task.description}", markup=False, table_column=folded)  # may have brackets
+    columns = name, progress.BarColumn(bar_width=20), progress.TaskProgressColumn()
+    times = progress.TimeElapsedColumn(), progress.TextColumn("{task.fields[left]}")
+    with progress.Progress(*columns, *times, console=console) as bars:
         work, known, tasks = Workload(), set(), {}
         overall = bars.add_task("all", total=None, left="")
 
@@ -83,18 +79,13 @@ class Workload:
     def __init__(self) -> None:
         self._begun = time.monotonic()
         self._agents: dict[tuple[str, str], Progress] = {}
+        self.done = self.total = 0
 
     def report(self, news: Progress) -> None:
         """Add a report of `run_study`."""
         self._agents[news.environment_label, news.label] = news
-
-    @property
-    def done(self) -> int:
-        return sum(news.done for news in self._agents.values())
-
-    @property
-    def total(self) -> int:
-        return sum(news.total for news in self._agents.values())
+        self.done = sum(own.done for own in self._agents.values())
+        self.total = sum(own.total for own in self._agents.values())
 
     def name(self, news: Progress) -> str:
         """Return the agent's label, after that of the environment if there are several."""
@@ -109,5 +100,6 @@ class Workload:
         seconds = (time.monotonic() - self._begun) * (self.total - self.done) / played
         if seconds < 100:
             return f"about {seconds:.0f} s left"
-        amount = f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-        return f"about {amount} left"
+        return (
+            f"about {seconds / 60:.0f} min left" if seconds < 6000 else f"about {seconds / 3600:.1f} h left"
+        )

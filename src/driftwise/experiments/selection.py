@@ -39,15 +39,11 @@ class Selection(NamedTuple):
 
 
 def one_per_agent(points: Mapping[str, Result], names: Mapping[str, str]) -> Selection:
-    """Return every agent of an environment with the point that represents it, in the order of first points.
+    """Return every agent of an environment with the point that represents it, of points and names by labels.
 
     The label of a grid is its name and a mark. Its best point has the lowest mean final regret over the runs
     held back, or over all of them where none can be. All agents are shown in the same runs, so that they stay
     paired: where nothing is a grid, that is every run.
-
-    Args:
-      points: curves `[runs, points]` by the labels of the points.
-      names: the name of the agent that each label belongs to.
     """
     agents: dict[str, dict[str, Result]] = {}
     for label, result in points.items():

@@ -79,11 +79,9 @@ def prepare(
     Plugins of installed packages, and the modules that it names, are imported first.
     """
     sizes: Any = {"num_episodes": experiment.episodes, "num_runs": experiment.runs, "seed": experiment.seed}
-    for name, value in (("num_episodes", num_episodes), ("num_runs", num_runs)):
+    for name, value in (("num_episodes", num_episodes), ("num_runs", num_runs), ("seed", seed)):
         if value is not None:
-            sizes[name] = require_count(name, value, bits=32)
-    if seed is not None:
-        sizes["seed"] = require_count("seed", seed, at_least=0)
+            sizes[name] = require_count(name, value, **tasks.COUNTS[name])
     load_plugins(experiment.import_)
     environments = [*_environments(experiment, sizes["num_episodes"])]  # first, for their errors
     made = (_groups(experiment, *own, sizes["num_runs"], sizes["seed"]) for own in environments)

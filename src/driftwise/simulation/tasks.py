@@ -28,8 +28,8 @@ Device = Literal["cpu", "gpu"]
 Precision = Literal["float64", "float32"]
 
 _BITS = {"bits": 32}  # what an address of randomness holds
-_COUNTS = {"num_episodes": _BITS, "num_runs": _BITS, "first_run": {"at_least": 0, **_BITS}}
-_COUNTS |= {"seed": {"at_least": 0}, "record_every": _BITS, "chunk_size": {}}
+COUNTS = {"num_episodes": _BITS, "num_runs": _BITS, "first_run": {"at_least": 0, **_BITS}}
+COUNTS |= {"seed": {"at_least": 0}, "record_every": _BITS, "chunk_size": {}}
 
 
 class Job(Protocol):
@@ -150,7 +150,7 @@ class Task:
     name: str = ""  # for errors
 
     def __post_init__(self) -> None:
-        for name, limits in _COUNTS.items():
+        for name, limits in COUNTS.items():
             object.__setattr__(self, name, require_count(name, getattr(self, name), **limits))
         if self.first_run + self.num_runs > 1 << 32:
             got = f"{self.first_run} with num_runs = {self.num_runs}"
@@ -176,7 +176,7 @@ class Task:
         return dict(
             agent=to_config(self.agent),
             environment={"name": self.environment.name, **self.environment.config},
-            **{name: getattr(self, name) for name in _COUNTS},
+            **{name: getattr(self, name) for name in COUNTS},
             precision=self.precision,
         )
 
