@@ -1,14 +1,16 @@
 """What pages say is so: their code runs and gives what they promise, commands parse, links lead somewhere."""
 
+import contextlib
 import copy
 import importlib
 import inspect
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import ModuleType
@@ -18,12 +20,14 @@ from unittest.mock import MagicMock
 import numpy as np
 import pytest
 import tomli_w
+import typer
 
 import driftwise as dw
 from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.finished import FinishedStudy
 from driftwise.base.part import grid_shape
+from driftwise.cli.app import make_parser, split_imports
 from driftwise.environments.models.linear_bandit import LinearBandit, WrongUnit
 from driftwise.experiments import EXPERIMENTS, load_experiment, prepare
 from driftwise.experiments.building import make_environment
@@ -36,16 +40,41 @@ from driftwise.scenarios import contestants
 from driftwise.simulation import running
 from driftwise.simulation.devices import find_devices
 from driftwise.theory.bounds import BOUNDS
-from tests.documented import PAGES, ROOT, blocks, command_lines, parse
 from tests.experiments.test_experiments import made_up, pretend
 from tests.online.streams import bits
 from tests.online.test_replay import drawn, write_csv
 from tests.report_folders import make_folder
 
+ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+COMMANDS: dict[str, Any] = make_parser().commands  # in the order of `driftwise --help`
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/README.md")])
+}
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """Blocks of code in a language, in their order."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+
+
+def command_lines(text: str) -> list[list[str]]:
+    """The words of every call of `driftwise` that begins a line, but for its name and a comment."""
+    lines = text.replace("\\\n", " ").splitlines()
+    called = [line.strip() for line in lines if line.strip().startswith("driftwise ")]
+    return [shlex.split(line, comments=True)[1:] for line in called]
+
+
+def parse(words: list[str]) -> None:
+    """Let the command read its words, as it does before it runs; what it cannot take is an error."""
+    _, (name, *others) = split_imports(words)
+    with contextlib.suppress(typer.Exit), COMMANDS[name].make_context(name, others):  # --help ends it
+        pass
+
+
 TUTORIALS = sorted(page for page in (DOCS / "tutorials").glob("*.md") if page.name != "index.md")
-ELSEWHERE = {"docs/plugins.md": "tests/test_plugins.py"}  # compared there with the files of an example
-WITH_PYTHON = [name for name, page in PAGES.items() if blocks(page, "python") and name not in ELSEWHERE]
+WITH_PYTHON = [name for name, page in PAGES.items() if blocks(page, "python") and name != "docs/plugins.md"]
 WITH_BASH = [name for name, page in PAGES.items() if blocks(page, "bash")]
 OTHER_TOML = {"docs/named-arms.md", "docs/plugins.md", "docs/replay.md"}  # no part of an experiment
 WITH_TOML = [name for name, page in PAGES.items() if blocks(page, "toml") and name not in OTHER_TOML]
@@ -63,25 +92,15 @@ CURVES = "agent,run,episode,reward\nA,0,1,0.5\nA,1,1,0.6\nB,0,1,0.7\nB,1,1,0.9\n
 class Page:
     """A page whose Python runs in an empty folder."""
 
-    name: str
-    folder: Path
+    text: str
     monkeypatch: pytest.MonkeyPatch
     capsys: pytest.CaptureFixture[str]
 
-    @property
-    def text(self) -> str:
-        return PAGES[self.name]
-
-    def steps(self, **names: Any) -> Iterator[dict[str, Any]]:
-        """Run the blocks in their order, and yield the names after each."""
+    def run(self, **names: Any) -> dict[str, Any]:
+        """Run all blocks in their order, and return the names that they leave behind."""
         for block in blocks(self.text, "python"):
             exec(block, names)
-            yield names
-
-    def run(self, **names: Any) -> dict[str, Any]:
-        """Run all blocks, and return the names that they leave behind."""
-        (*_, last) = self.steps(**names)
-        return last
+        return names
 
 
 CHECKS: dict[str, Callable[[Page], None]] = {}  # of the pages whose code is more than run in stand-ins
@@ -100,7 +119,7 @@ def checks(name: str) -> Callable[[Callable[[Page], None]], Callable[[Page], Non
 @pytest.mark.parametrize("name", WITH_PYTHON)
 def test_the_python_of_a_page_runs_in_its_order_and_gives_what_it_says(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    CHECKS.get(name, run_with_stand_ins)(Page(name, tmp_path, monkeypatch, capsys))
+    CHECKS.get(name, run_with_stand_ins)(Page(PAGES[name], monkeypatch, capsys))
 
 
 def simulate_little(
@@ -134,10 +153,8 @@ def run_with_stand_ins(page: Page) -> None:
 @checks("README.md")
 def _(page: Page) -> None:
     assert len(blocks(page.text, "python")[0].splitlines()) <= 10
-    shapes, names = [], {}
-    for names in page.steps():
-        shapes.append(names["result"].cumulative_regret.shape)
-    assert shapes == [(8, 1000)] + [(2, 3, 8, 200)] * 3
+    names = page.run()
+    assert names["result"].cumulative_regret.shape == (2, 3, 8, 200)
     assert names["result"].axes == ("radius", "rate", "run", "episode")
     assert names["best"].num_runs == 6
     assert names["decision"].arm in range(3)
@@ -174,9 +191,8 @@ def _(page: Page) -> None:
     assert np.linalg.norm(names["features"], axis=1).max() <= 1
     assert names["hybrid"].arms == ["red", "blue"]
     (schema,) = blocks(page.text, "toml")
-    path = page.folder / "schema.toml"
-    path.write_text(schema, encoding="utf-8")
-    encoder = Encoder.from_toml(path)
+    Path("schema.toml").write_text(schema, encoding="utf-8")
+    encoder = Encoder.from_toml("schema.toml")
     assert encoder == Encoder.from_table(tomllib.loads(schema))
     row = {"age": 90, "hour": 23, "country": "ES", "city": None}
     assert dict(zip(encoder.names, encoder(row), strict=True))["country is unknown"] == pytest.approx(6**-0.5)
@@ -227,13 +243,13 @@ def _(page: Page) -> None:
 def _(page: Page) -> None:
     columns = dict(zip(("age", "article", "click", "chance"), drawn(200).values(), strict=True))
     hours = np.arange(200) % 24
-    write_csv(page.folder / "clicks.csv", columns | {"hour": hours})
+    write_csv(Path("clicks.csv"), columns | {"hour": hours})
     names = page.run(arms=np.eye(9))
     assert names["fast"].differences["logged"]["running"].low >= -1
     assert replay(DecisionLog("decisions.jsonl"), {"uniform": {}}).rows == 1
     (options,) = blocks(page.text, "toml")
     Path("replay.toml").write_text(options, encoding="utf-8")
-    write_csv(page.folder / "log.csv", {"y": hours, "reward": hours, **columns})
+    write_csv(Path("log.csv"), {"y": hours, "reward": hours, **columns})
     renamed = ["--action", "article", "--reward", "click", "--features", "age,y", "--propensity", "chance"]
     assert main(["replay", "log.csv", *renamed, "--options", "replay.toml"]) == 0
     assert f"`dim` is at most {MAX_WEIGHTS}" in page.text
@@ -335,11 +351,6 @@ def optimise(module: Any, objective: Any) -> None:
             module.calls.append((steps, None))
 
 
-@pytest.mark.parametrize("name", ELSEWHERE)
-def test_the_test_that_runs_a_page_names_it(name):
-    assert Path(name).name in (ROOT / ELSEWHERE[name]).read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize("name", WITH_BASH)
 def test_shells_and_the_command_line_take_the_commands_of_a_page(name):
     for block in blocks(PAGES[name], "bash"):
@@ -439,3 +450,60 @@ def test_a_tutorial_runs_in_an_empty_folder_and_ends_with_a_figure(page, tmp_pat
     nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
     last = [cell for cell in notebook.cells if cell.cell_type == "code"][-1]
     assert any("image/png" in output.get("data", {}) for output in last.outputs)
+
+
+QUICK = {"init", "validate", "list", "show"}  # commands whose examples are run, and not only read
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command_fits_80_columns_and_ends_with_examples_that_it_takes(name, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [line for line in shown.splitlines() if len(line) > 80] == []
+    examples = command_lines(shown.partition("Examples:\n")[2])
+    assert examples
+    for words in examples:
+        assert words[0] == name
+        parse(words)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_page_has_every_sentence_of_a_commands_help(name):
+    section = PAGES["docs/cli.md"].partition(f"## driftwise {name}\n")[2].partition("\n## ")[0]
+    told = " ".join(section.split())
+    for paragraph in inspect.cleandoc(COMMANDS[name].help).split("\n\n"):
+        assert " ".join(paragraph.split()) in told
+    for parameter in COMMANDS[name].params:
+        sentence = parameter.help.partition("  [default")[0]
+        shown = parameter.default is not None and parameter.default is not False
+        assert sentence + f" Default: `{parameter.default}`." * shown in told
+
+
+def test_examples_of_quick_commands_run(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in sorted(QUICK):  # init writes what validate reads
+        for words in command_lines(COMMANDS[name].epilog):
+            assert main(words) == 0, words
+            assert capsys.readouterr().out, words
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("driftwise ru", ["run"]),
+        ("driftwise run qu", ["quickstart"]),
+        ("driftwise validate quick", ["quickstart"]),
+        ("driftwise list al", ["algorithms"]),
+        ("driftwise show opt_w", ["opt_wlsvi", "opt_wlsvi_borl"]),
+        ("driftwise run --ep", ["--episodes"]),
+        ("driftwise run mine.t", [""]),  # files are left to the shell
+    ],
+)
+def test_shells_complete_commands_options_and_names(words, completed, capsys, monkeypatch):
+    monkeypatch.setenv("_DRIFTWISE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    with pytest.raises(SystemExit, match="0"):
+        main([])
+    assert capsys.readouterr().out.removesuffix("\n").split("\n") == completed

@@ -1,12 +1,11 @@
-"""Mutations are valid programs, and every file has tests. `tests/mutations.py` itself is run by hand."""
+"""Mutations are valid programs, and every file has tests. `tools/mutations.py` itself is run by hand."""
 
 from __future__ import annotations
 
 import ast
 
 import pytest
-
-from tests.mutations import SOURCE, covering_tests, mutations, source_files, variants
+from tools.mutations import SOURCE, covering_tests, mutations, source_files, variants
 
 
 def test_every_file_has_tests() -> None:

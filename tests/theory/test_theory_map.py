@@ -91,10 +91,3 @@ def test_every_numbered_equation_of_the_paper_has_a_row() -> None:
 def test_every_statement_that_is_audited_is_in_the_map() -> None:
     audited = {f"{lemma.check.__module__}.{name}" for name, lemma in LEMMAS.items()}
     assert audited <= set(named(2))
-
-
-@pytest.mark.parametrize("page", ["errata.md", "notation.md", "theory.md"])
-def test_links_of_the_pages_lead_somewhere(page: str) -> None:
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([\w./-]+\.(?:md|py))\)", text):
-        assert (ROOT / "docs" / target).exists(), target

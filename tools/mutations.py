@@ -1,6 +1,6 @@
 """Mutation testing: make small mistakes in a copy of the source, one at a time, and see whether tests fail.
 
-`python -m tests.mutations parts/radii.py` mutates the files whose paths contain one of the given words,
+`python -m tools.mutations parts/radii.py` mutates the files whose paths contain one of the given words,
 and runs the tests of their package, or those of `--tests`. A mutation swaps an operator, negates a condition,
 changes a number or swaps two arguments. `--number` mutations of each file are drawn at random, the same ones
 for the same `--seed`. The exit code is 1 if a mutation survives. Some change nothing that matters, so that
