@@ -1,6 +1,5 @@
 """`driftwise bench`."""
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from driftwise.base.resources import num_cores
 from driftwise.base.validation import require_choice
 from driftwise.cli import app
 from driftwise.cli.app import InputError, check, split_words
-from driftwise.cli.output import as_out_errors, json_text, page_files, print_table, progress_bar, write_page
+from driftwise.cli.output import as_out_errors, json_text, open_page, print_table, progress_bar
 from driftwise.cli.run import engine_errors, make_engine
 from driftwise.cli.stopping import hold_signals
 
@@ -46,7 +45,7 @@ def _bench(
     """
     from driftwise.analysis.bench.bench_page import bench_lead, bench_page, bench_tables
     from driftwise.analysis.bench.verdicts import bench_of, run_scores
-    from driftwise.base.files import lock_folder, output_folder
+    from driftwise.base.files import lock_folder
     from driftwise.scenarios import scenario as scenarios
     from driftwise.scenarios.contestants import POLICY_SETS
     from driftwise.scenarios.playing import ScenarioTask
@@ -73,9 +72,8 @@ def _bench(
     pairs = [(agent, name) for kind in names for name in names[kind] for agent in players[kind]]
     where = make_engine(engine, workers or num_cores() if engine == "processes" else workers)
     tasks = [check(ScenarioTask.of, agent, matching[name], run_scores) for agent, name in pairs]
-    with as_out_errors(out), ExitStack() as stack:
-        folder = stack.enter_context(output_folder(Path(out), (*page_files("bench"), _CLAIM)))
-        stack.enter_context(lock_folder(folder))
+    folder = Path(out)
+    with as_out_errors(out), open_page("bench", out, _CLAIM) as write_page, lock_folder(folder):
         _claim(folder, {"suite": suite, **scenarios.SUITES[suite]._asdict()})
         with hold_signals(can_resume=lambda: True) as stop_if_asked, progress_bar("bench") as progress:
             finished: set[int] = set()
@@ -100,7 +98,7 @@ def _bench(
                 print(bench_lead(bench))
             for agent, error in bench.errors.items():
                 typer.echo(f"driftwise: {agent} could not play everywhere: {error}", err=True)
-        write_page(folder, "bench", text, bench_page(benches))
+        write_page(text, lambda: bench_page(benches))
     if any(bench.failed for bench in benches):
         raise typer.Exit(1)
 

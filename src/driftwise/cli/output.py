@@ -78,31 +78,29 @@ def progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextlib.contextmanager
-def open_page(name: str, out: str | None) -> Iterator[Callable[[str, Callable[[], str]], None]]:
-    """Prepare the folder of `--out`; the function given writes data (JSON) and a page, if there is a folder.
+def open_page(name: str, out: str | None, *others: str) -> Iterator[Callable[[str, Callable[[], str]], None]]:
+    """Prepare the folder of `--out` for a page, its data and other files, before any work is done.
 
-    The folder is checked before any work is done.
+    The function given writes data (JSON) and a page if there is a folder; paths go to the error stream.
     """
-    from driftwise.base.files import output_folder
+    from driftwise.base.files import output_folder, write_files
 
+    if out is None:
+        yield lambda text, page: None
+        return
+    names = f"{name}.json", f"{name}.html"
     with contextlib.ExitStack() as stack:
-        if out is None:
-            yield lambda text, page: None
-            return
         with as_out_errors(out):
-            folder = stack.enter_context(output_folder(Path(out), page_files(name)))
-        yield lambda text, page: write_page(folder, name, text, page())
+            folder = stack.enter_context(output_folder(Path(out), (*names, *others)))
 
+        def write_page(text: str, page: Callable[[], str]) -> None:
+            contents = f"{text}\n".encode(), page().encode()
+            with as_out_errors(out):
+                paths = write_files(folder, dict(zip(names, contents, strict=True)))
+            for path in paths:
+                print(path, file=sys.stderr)
 
-def write_page(folder: Path, name: str, text: str, page: str) -> None:
-    """Write data, as JSON, and a page about it; the paths go to the error stream."""
-    from driftwise.base.files import write_files
-
-    with as_out_errors(str(folder)):
-        contents = f"{text}\n".encode(), page.encode()
-        paths = write_files(folder, dict(zip(page_files(name), contents, strict=True)))
-    for path in paths:
-        print(path, file=sys.stderr)
+        yield write_page
 
 
 @contextlib.contextmanager
@@ -112,8 +110,3 @@ def as_out_errors(out: str) -> Iterator[None]:
         if not out:
             raise NotADirectoryError(None, "the name is empty")
         yield
-
-
-def page_files(name: str) -> tuple[str, str]:
-    """Return the names of the files of a page: its data, and the page."""
-    return f"{name}.json", f"{name}.html"
