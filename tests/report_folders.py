@@ -118,46 +118,35 @@ def described_lock(change: int) -> dict[str, Any]:
 def damage(folder: Path, how: str) -> Path:
     """Break a folder; the path that the error must name."""
     manifest, results = folder / "manifest.json", folder / "results.parquet"
-    if how in ("no manifest", "no results"):
-        path = {"no manifest": manifest, "no results": results}[how]
-        path.unlink()
-        return path
-    if how == "cut results":
-        results.write_bytes(results.read_bytes()[:-100])
-        return results
-    facts = json.loads(manifest.read_text())
-    if how in ("no column", "holes", "lost rows"):  # and the seal is of just these results
-        table = pq.read_table(results)
-        holes = pa.array([None] * len(table), pa.float64())
-        broken = {
-            "no column": table.drop_columns(["regret"]),
-            "holes": table.set_column(table.column_names.index("regret"), "regret", holes),
-            "lost rows": table[:-5],
-        }
-        write(folder, facts, broken[how])
-        return results
-    first = facts["agents"][0]
-    facts_of = {
-        "other agents": {"agents": [{**first, "label": "somebody else"}, *facts["agents"][1:]]},
-        "named twice": {"agents": [first, *facts["agents"]]},
-        "other environment": {
-            "environments": {"elsewhere": facts["environments"]["lock"]},
-            "agents": [{**agent, "environment": "elsewhere"} for agent in facts["agents"]],
-        },
-        "absent": {
-            "environments": {**facts["environments"], "elsewhere": facts["environments"]["lock"]},
-            "agents": [*facts["agents"], {**first, "environment": "elsewhere"}],
-        },
-        "homeless": {"agents": [{**first, "environment": "nowhere"}, *facts["agents"][1:]]},
+    facts, table = json.loads(manifest.read_text()), pq.read_table(results)
+    agents, lock = facts["agents"], facts["environments"]["lock"]
+    elsewhere = [{**agent, "environment": "elsewhere"} for agent in agents]
+    environments = {"lock": lock, "elsewhere": lock}
+    changed: dict[str, dict[str, Any]] = {  # in manifests that are sealed again
+        "other agents": {"agents": [{**agents[0], "label": "somebody else"}, *agents[1:]]},
+        "named twice": {"agents": [agents[0], *agents]},
+        "other environment": {"environments": {"elsewhere": lock}, "agents": elsewhere},
+        "absent": {"environments": environments, "agents": [*agents, elsewhere[0]]},
+        "homeless": {"agents": [{**agents[0], "environment": "nowhere"}, *agents[1:]]},
     }
-    if how in facts_of:
-        manifest.write_bytes(sealed_manifest({**facts, **facts_of[how]}, results.read_bytes()))
-        return manifest if how in ("absent", "homeless") else results
+    holes = pa.array([None] * len(table), pa.float64())
+    tables: dict[str, pa.Table] = {  # to which the seal belongs
+        "no column": table.drop_columns(["regret"]),
+        "holes": table.set_column(table.column_names.index("regret"), "regret", holes),
+        "lost rows": table[:-5],
+    }
     texts = {
         "cut manifest": '{"format": 1,',
         "newer": '{"format": 99}',
         "bare": "[]",
         "empty": '{"format": 1}',
     }
-    manifest.write_text(texts[how])
-    return manifest
+    if how in changed or how in tables:
+        write(folder, facts | changed.get(how, {}), tables.get(how, table))
+    elif how in texts:
+        manifest.write_text(texts[how])
+    elif how == "cut results":
+        results.write_bytes(results.read_bytes()[:-100])
+    else:
+        {"no manifest": manifest, "no results": results}[how].unlink()
+    return manifest if how in (*texts, "no manifest", "absent", "homeless") else results

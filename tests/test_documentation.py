@@ -2,7 +2,6 @@
 
 import contextlib
 import copy
-import importlib
 import inspect
 import os
 import re
@@ -13,7 +12,6 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -85,6 +83,7 @@ EXPERIMENT: dict[str, Any] = {  # around what is only a part of one
     "runs": 1,
     "agents": {"uniform": {"algorithm": "uniform"}},
 }
+QUICKSTART = EXPERIMENTS["quickstart"]
 CURVES = "agent,run,episode,reward\nA,0,1,0.5\nA,1,1,0.6\nB,0,1,0.7\nB,1,1,0.9\n"
 
 
@@ -285,70 +284,41 @@ def _(page: Page) -> None:
     assert names["arms"].tolist() == [2, 0]
 
 
-@checks("docs/interop.md")
-def _(page: Page) -> None:
-    """The tools themselves, or stand-ins that note what they are told where there are none."""
-    page.monkeypatch.setattr(running, "run_task", pretend)  # the experiment's agents are not compiled
-    Path("curves.csv").write_text(CURVES, encoding="utf-8")
-    stands: dict[str, Any] = {}
-    for tool in ("torch.utils.tensorboard", "mlflow", "optuna"):
-        try:
-            importlib.import_module(tool)
-        except ModuleNotFoundError:
-            stands[tool] = stand_in(page.monkeypatch, tool)
-    result: dw.Result = page.run()["result"]
-    ends = [256, 512, 600]
-    means = [result.cumulative_regret[:, end - 1].mean() for end in ends]
-    expected = [f"episode {end}: regret {mean:.1f}" for end, mean in zip(ends, means, strict=True)]
-    assert page.capsys.readouterr().out.splitlines()[:3] == expected
-    metrics = [("regret", end, pytest.approx(mean)) for end, mean in zip(ends, means, strict=True)]
-    if "torch.utils.tensorboard" in stands:
-        scalars = stands["torch.utils.tensorboard"].calls
-        assert scalars[:3] == metrics
-        agents = [f"combination_lock/{label}/0" for label in EXPERIMENTS["quickstart"].agents]
-        assert [name for name, *_ in scalars[3:]] == agents
-    if "mlflow" in stands:
-        assert stands["mlflow"].calls == metrics
-    if "optuna" in stands:
-        assert stands["optuna"].calls == [(ends, pytest.approx(means[-1])), (ends[:2], None)]
-
-
 class PrunedError(Exception):
     """Optuna's sign to end a trial."""
 
 
-def stand_in(monkeypatch: pytest.MonkeyPatch, tool: str) -> Any:
-    """Return a module of that name which notes all calls."""
-    module: Any = ModuleType(tool)
-    module.calls = []
-    if tool == "mlflow":
-        module.log_metric = lambda name, value, step: module.calls.append((name, step, value))
-        module.start_run = MagicMock()
-    elif tool == "optuna":
-        module.TrialPruned = PrunedError
-        module.create_study = lambda: MagicMock(
-            optimize=lambda objective, n_trials: optimise(module, objective)
-        )
-    else:
-        writer = MagicMock(add_scalar=lambda name, value, step: module.calls.append((name, step, value)))
-        module.SummaryWriter = lambda folder: writer
-    monkeypatch.setitem(sys.modules, tool, module)
-    return module
+@checks("docs/interop.md")
+def _(page: Page) -> None:
+    """Stand-ins note what the tools are told; the second of two trials is pruned at its second chunk."""
+    page.monkeypatch.setattr(running, "run_task", pretend)  # the experiment's agents are not compiled
+    Path("curves.csv").write_text(CURVES, encoding="utf-8")
+    board, mlflow, optuna = (MagicMock() for _ in range(3))
+    for name, tool in {"torch.utils.tensorboard": board, "mlflow": mlflow, "optuna": optuna}.items():
+        page.monkeypatch.setitem(sys.modules, name, tool)
+    trials: dict[MagicMock, Any] = {MagicMock(): None, MagicMock(): None}
+    for trial, pruned in zip(trials, ([False] * 3, [False, True]), strict=True):
+        trial.suggest_float.side_effect = lambda name, *_, **__: {"forgetting": 0.03, "radius": 0.1}[name]
+        trial.should_prune.side_effect = pruned
 
+    def optimise(objective: Callable[[Any], float], n_trials: int) -> None:
+        for trial in trials:
+            with contextlib.suppress(PrunedError):
+                trials[trial] = objective(trial)
 
-def optimise(module: Any, objective: Any) -> None:
-    """Make two trials: one that ends, and one that is pruned at its second chunk."""
-    for number in range(2):
-        steps: list[int] = []
-        trial = MagicMock(
-            suggest_float=lambda name, low, high, log: {"forgetting": 0.03, "radius": 0.1}[name],
-            report=lambda value, step, steps=steps: steps.append(step),
-            should_prune=lambda steps=steps, number=number: bool(number) and len(steps) == 2,
-        )
-        try:
-            module.calls.append((steps, objective(trial)))
-        except PrunedError:
-            module.calls.append((steps, None))
+    optuna.TrialPruned, optuna.create_study.return_value.optimize = PrunedError, optimise
+    result: dw.Result = page.run()["result"]
+    ends = [256, 512, 600]
+    means = {end: result.cumulative_regret[:, end - 1].mean() for end in ends}
+    lines = [f"episode {end}: regret {mean:.1f}" for end, mean in means.items()]
+    assert page.capsys.readouterr().out.splitlines()[:3] == lines
+    scalars = [call.args for call in board.SummaryWriter.return_value.add_scalar.call_args_list]
+    assert scalars[:3] == [("regret", pytest.approx(mean), end) for end, mean in means.items()]
+    assert [name for name, *_ in scalars[3:]] == [f"combination_lock/{own}/0" for own in QUICKSTART.agents]
+    assert [(*call.args, call.kwargs["step"]) for call in mlflow.log_metric.call_args_list] == scalars[:3]
+    reported = [[call.args[1] for call in trial.report.call_args_list] for trial in trials]
+    assert reported == [ends, ends[:2]]
+    assert [*trials.values()] == [pytest.approx(means[600]), None]
 
 
 @pytest.mark.parametrize("name", WITH_BASH)
