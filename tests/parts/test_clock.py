@@ -44,15 +44,14 @@ def absorbed(clock: ClockWeights, events: list[Event]) -> Moments:
 
 def assert_sums(moments: Moments, sums: Sums) -> None:
     assert moments.gram_sq is not None
-    np.testing.assert_allclose(moments.gram[0], sums.gram, **CLOSE)
-    np.testing.assert_allclose(moments.gram_sq[0], sums.gram_sq, **CLOSE)
-    np.testing.assert_allclose(moments.cross[0, :, 0], sums.cross, **CLOSE)
-    np.testing.assert_allclose([moments.weight, moments.weight_sq], sums[3:], **CLOSE)
+    found = moments.gram[0], moments.gram_sq[0], moments.cross[0, :, 0], moments.weight, moments.weight_sq
+    for actual, expected in zip(found, sums, strict=True):
+        np.testing.assert_allclose(actual, expected, **CLOSE)
 
 
-def assert_same(moments: Moments, other: Moments) -> None:
-    for name in ("gram", "gram_sq", "cross", "ridge", "tick", "weight", "weight_sq", "memory"):
-        np.testing.assert_allclose(getattr(moments, name), getattr(other, name), rtol=1e-12, atol=1e-12)
+def assert_same(moments: Moments, other: Moments, close: float = 1e-12) -> None:
+    for name in ("gram", "gram_sq", "cross", "ridge", "tick", "weight", "weight_sq"):
+        np.testing.assert_allclose(getattr(moments, name), getattr(other, name), rtol=close, atol=close)
 
 
 def estimate(moments: Moments) -> np.ndarray:
@@ -85,6 +84,7 @@ def test_silence_in_two_parts_is_silence(prior):
     time = moments.memory + 5000.0
     once, twice = clock.at(moments, time), clock.at(clock.at(moments, time - 1234.5), time)
     assert_same(once, twice)
+    assert once.memory == twice.memory
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.9, 0.999])
@@ -100,9 +100,8 @@ def test_equal_gaps_are_exponential_weights(rate):
             moments = ExponentialWeights(rate).update(moments, sample(event))
         return moments
 
-    moments, expected = absorbed(ClockWeights(HALF_LIFE), events), by_rounds(RIDGE)
-    for name in ("gram", "gram_sq", "cross", "weight", "weight_sq", "ridge", "tick"):
-        np.testing.assert_allclose(getattr(moments, name), getattr(expected, name), **CLOSE)
+    moments = absorbed(ClockWeights(HALF_LIFE), events)
+    assert_same(moments, by_rounds(RIDGE), 1e-9)
     now, expected = ClockWeights(HALF_LIFE).at(moments, START + 30 * gap), by_rounds(RIDGE / rate)
     np.testing.assert_allclose(estimate(now), estimate(expected), **CLOSE)
     np.testing.assert_allclose(widths(now), rate**-0.5 * widths(expected), **CLOSE)
@@ -119,6 +118,7 @@ def test_rounds_are_a_second_apart(prior, reference):
         moments = clock.update(moments, sample(event))
         expected = clock.at(told, second + 1.0)  # that of the next decision
         assert_same(moments, expected)
+        assert moments.memory == expected.memory
 
 
 def test_hold_is_a_ridge_around_the_estimate_before():
@@ -141,23 +141,19 @@ def test_decay_is_the_sums_with_a_ridge_that_is_as_old_as_the_first_sample():
 
 
 def test_silence_sends_the_estimate_to_zero_or_leaves_it_and_the_width_to_its_bound_or_beyond():
-    events, silence = draw_events(6, 20), 20 * HALF_LIFE
-    bound = RIDGE**-0.5
-    found = {}
+    events, silence, bound = draw_events(6, 20), 20 * HALF_LIFE, RIDGE**-0.5
     for prior in ("zero", "hold", "decay"):
         clock = ClockWeights(HALF_LIFE, prior)
         before = absorbed(clock, events)
         after = clock.at(before, before.memory + silence)
-        found[prior] = after
         assert (widths(after) > widths(before)).all()
-        if prior != "zero":
-            np.testing.assert_allclose(estimate(after), estimate(before), rtol=1e-9)
-    assert np.abs(estimate(found["zero"])).max() < 1e-5
-    np.testing.assert_allclose(widths(found["zero"]), bound, rtol=1e-4)
-    np.testing.assert_allclose(widths(found["hold"]), bound, rtol=1e-4)
-    assert (widths(found["hold"]) <= bound).all()
-    known = absorbed(ClockWeights(HALF_LIFE, "decay"), events)
-    np.testing.assert_allclose(widths(found["decay"]), 2**10 * widths(known), rtol=1e-9)
+        left = 0 * estimate(before) if prior == "zero" else estimate(before)
+        np.testing.assert_allclose(estimate(after), left, rtol=1e-9, atol=1e-5 * (prior == "zero"))
+        if prior == "decay":
+            np.testing.assert_allclose(widths(after), 2**10 * widths(before), rtol=1e-9)
+        else:
+            np.testing.assert_allclose(widths(after), bound, rtol=1e-4)
+            assert (widths(after) <= bound).all()
 
 
 def test_a_ridge_that_decays_never_rounds_to_zero_while_samples_come():

@@ -18,8 +18,8 @@ from driftwise.online.deciders import LeastSquaresDecider, PlannedDecider, Round
 from driftwise.parts import DirectionalForgetting, ExponentialWeights
 from driftwise.parts.regression import empty_moments
 from tests.algorithms.test_bandit_algorithms import ASSUMED, ENVIRONMENTS, GIVEN, NUM_ROUNDS, SPEC
+from tests.examples import PARAMETERS, assert_fields_close, assert_play_alike, make, refused
 from tests.examples import SPEC as MDP
-from tests.examples import make
 from tests.reference import bandits
 
 DIM = 3
@@ -29,9 +29,9 @@ def learnt(forgetting: Any, rows: Any, targets: Any = None, ridge: float = 0.7) 
     """The moments after these samples, of a bandit."""
     rows = np.asarray(rows, dtype=float)
     targets = np.zeros(len(rows)) if targets is None else targets
+    ones, nowhere = np.ones(1), np.zeros(1, dtype=int)
     samples = [
-        Sample(row[None], np.array([target]), np.zeros(1, dtype=int), np.ones(1))
-        for row, target in zip(rows, targets, strict=True)
+        Sample(*each, nowhere, ones) for each in zip(rows[:, None], np.reshape(targets, (-1, 1)), strict=True)
     ]
     moments = forgetting.init(empty_moments(samples[0], 0, ridge, gram_sq=True), samples[0])
     for sample in samples:
@@ -56,10 +56,8 @@ def test_the_bandit_equals_a_loop_that_stores_every_matrix(environment, norm, fa
 
 
 def test_rate_one_is_plain_least_squares():
-    one = dw.play(sift_lin_ucb(SPEC, rate=1.0, radius=0.4), ENVIRONMENTS["fresh"], NUM_ROUNDS)
-    other = dw.play(lin_ucb(SPEC, radius=0.4), ENVIRONMENTS["fresh"], NUM_ROUNDS)
-    for left, right in zip(one, other, strict=True):
-        np.testing.assert_allclose(left.plan.q, right.plan.q, rtol=0, atol=1e-9)
+    still = sift_lin_ucb(SPEC, rate=1.0, radius=0.4)
+    assert_play_alike(still, lin_ucb(SPEC, radius=0.4), ENVIRONMENTS["fresh"])
 
 
 def test_tuned_arms_that_are_played_in_turn_forget_as_under_the_exponential_weights_of_d_lin_ucb():
@@ -105,12 +103,9 @@ def test_no_eigenvalue_leaves_its_bounds_and_the_width_is_never_that_of_more_noi
 def test_what_fades_alone_has_exponential_weights(fading, seed):
     rng = np.random.default_rng(seed)
     rows, rewards = rng.uniform(-0.5, 0.5, size=(30, DIM)), rng.normal(size=30)
-    one, other = (
-        learnt(each, rows, rewards)
-        for each in (DirectionalForgetting(1.0, 1e-9, fading), ExponentialWeights(fading))
-    )
-    np.testing.assert_allclose(one.gram, other.gram, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(one.cross, other.cross, rtol=0, atol=1e-9)
+    kinds = DirectionalForgetting(1.0, 1e-9, fading), ExponentialWeights(fading)
+    one, other = (learnt(kind, rows, rewards) for kind in kinds)
+    assert_fields_close(one, other, ("gram", "cross"), atol=1e-9)
 
 
 @given(st.floats(0.1, 0.999), st.floats(0.5, 1.0), st.integers(0, 2**32 - 1))
@@ -177,9 +172,8 @@ def test_a_direction_that_was_seen_for_a_while_is_remembered_where_exponential_w
     often = rng.normal(size=(2950, DIM)) * [0.5, 0.5, 0.0]
     rows, seen = np.concatenate([np.tile(rare, (50, 1)), often]), np.full(3000, 0.5)
     kept, lost = (learnt(each(0.95), rows, seen) for each in (DirectionalForgetting, ExponentialWeights))
-    np.testing.assert_allclose(
-        kept.gram[0, 2, 2], learnt(DirectionalForgetting(0.95), rows[:50]).gram[0, 2, 2]
-    )
+    before = learnt(DirectionalForgetting(0.95), rows[:50])
+    np.testing.assert_allclose(kept.gram[0, 2, 2], before.gram[0, 2, 2])
     np.testing.assert_allclose(lost.gram[0, 2, 2], 0.7)  # the ridge alone
     estimate = np.linalg.solve(kept.gram[0], kept.cross[0, :, 0])
     np.testing.assert_allclose(rare @ estimate, 0.5, atol=0.03)  # of 20 samples, with the ridge
@@ -189,8 +183,7 @@ def test_short_samples_teach_nothing_and_take_nothing():
     before = learnt(DirectionalForgetting(0.5), np.eye(DIM))
     rows = np.concatenate([np.eye(DIM), [[0, 9e-4, 0]], np.zeros((1, DIM))])
     after = learnt(DirectionalForgetting(0.5), rows, np.array([0, 0, 0, 7.0, 7.0]))
-    for name in ("gram", "gram_sq", "cross"):
-        np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
+    assert_fields_close(after, before, ("gram", "gram_sq", "cross"), atol=0)
     assert after.tick == 5
 
 
@@ -208,31 +201,24 @@ def test_online_the_fast_decider_is_the_plan():
             each.learn(offer.choice(arm), reward)
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("opt_rlsvi", dict(scale=0.3, upper=0.8)),
-        ("oppo", dict(step_size=0.3, radius=0.4)),
-        ("ucbvi", dict(scale=0.01)),
-    ],
-)
-def test_recipes_that_take_any_forgetting_take_this_one(name, parameters):
-    environment = make("latent_chains")
+@pytest.mark.parametrize("name", ["opt_rlsvi", "oppo", "ucbvi"])
+def test_recipes_that_take_any_forgetting_take_this_one(name):
+    environment, parameters = make("latent_chains"), {**PARAMETERS[name]}
+    del parameters["rate"]
 
     def last_index(**forgetting: float) -> np.ndarray:
-        *_, last = dw.play(
-            dw.algorithms.build(environment.spec, name, **forgetting, **parameters), environment, 30
-        )
-        return last.plan.q
+        agent = dw.algorithms.build(environment.spec, name, **forgetting, **parameters)
+        return [*dw.play(agent, environment, 30)][-1].plan.q
 
     np.testing.assert_allclose(last_index(directional=1.0), last_index(), rtol=0, atol=1e-9)
     assert np.abs(last_index(directional=0.5) - last_index()).max() > 1e-3
 
 
 def test_where_a_whole_ridge_is_needed_it_is_refused():
-    sentence = "^forgetting must be a weight function, which leaves the ridge unchanged, when steps='shared'"
-    with pytest.raises(ValueError, match=sentence):
+    with refused(
+        "forgetting must be a weight function, which leaves the ridge unchanged, when steps='shared'"
+    ):
         dw.algorithms.matrix_rl(MDP, radius=0.4, directional=0.9)
-    with pytest.raises(ValueError, match=r"^forgetting must be a WeightFunction, got Directional"):
+    with refused("forgetting must be a WeightFunction, got Directional"):
         dw.algorithms.kernel_ucbvi(MDP, bandwidth=0.2, radius=0.3, lipschitz=2.0, directional=0.9)
     assert choose_forgetting(directional=0.9) == DirectionalForgetting(0.9)

@@ -23,6 +23,7 @@ from tests.reference import adversarial as textbook
 register_parts()
 
 NUM_ARMS, NUM_ROUNDS, NUM_RUNS, DELTA = 5, 20_000, 4, 0.1
+START = np.zeros((NUM_RUNS, NUM_ARMS))
 UNIFORM = Exp3(NUM_ARMS, mixing=1.0, step_size=0.0)
 FAMILY = {
     "exp3": exp3,
@@ -56,12 +57,11 @@ def play(bandit: Exp3, log_weights: Array, gains: Array, uniforms: Array) -> Pla
 compiled = jax.jit(jax.vmap(play, in_axes=(None, 0, None, 0)))  # over runs
 
 
-def runs(bandit: Exp3, gains: np.ndarray, log_weights: np.ndarray | None = None, seed: int = 0) -> Played:
+def runs(bandit: Exp3, gains: np.ndarray, log_weights: Any = START, seed: int = 0) -> Played:
     """The same gains for a few runs, compiled; all of these tests share one program."""
     uniforms = np.random.default_rng(seed).random((NUM_RUNS, NUM_ROUNDS))
-    start = np.zeros((NUM_RUNS, NUM_ARMS)) if log_weights is None else log_weights
     with jax.enable_x64(True):
-        return Played(*map(np.asarray, compiled(bandit, start, gains, uniforms)))
+        return Played(*map(np.asarray, compiled(bandit, log_weights, gains, uniforms)))
 
 
 @functools.cache
@@ -100,23 +100,21 @@ def test_they_are_the_algorithms_of_their_papers(name, num_arms, num_rounds):
     plain = getattr(textbook, name)(played, num_arms=num_arms, num_rounds=num_rounds, **options)
     rows = along(FAMILY[name](num_arms, num_rounds=num_rounds), played)
     np.testing.assert_allclose(rows, list(plain), rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(along(FAMILY[name](1, num_rounds=num_rounds), draws(10, 1)), 1)
+
+
+shares = st.floats(0, 1)
 
 
 @given(
-    num_arms=st.integers(1, 6),
-    mixing=st.floats(1e-6, 1),
-    step_size=st.floats(0, 10),
-    bonus=st.floats(0, 1),
-    sharing=st.floats(0, 1),
-    seed=st.integers(0, 99),
+    st.builds(Exp3, st.integers(1, 6), st.floats(1e-6, 1), st.floats(0, 10), shares, shares),
+    st.integers(0, 99),
 )
 @settings(max_examples=50, deadline=None, derandomize=True)
-def test_probabilities_sum_to_one_and_never_fall_below_their_floor(
-    num_arms, mixing, step_size, bonus, sharing, seed
-):
-    rows = along(Exp3(num_arms, mixing, step_size, bonus, sharing), draws(30, num_arms, seed))
+def test_probabilities_sum_to_one_and_never_fall_below_their_floor(bandit, seed):
+    rows = along(bandit, draws(30, bandit.num_arms, seed))
     np.testing.assert_allclose(rows.sum(axis=-1), 1, rtol=0, atol=1e-12)
-    assert (rows >= mixing / num_arms).all()
+    assert (rows >= bandit.mixing / bandit.num_arms).all()
 
 
 @pytest.mark.slow
@@ -138,12 +136,6 @@ def test_weights_survive_rounds_without_end_and_the_last_arm_can_still_win(name)
     for part in range(12):
         played = runs(bandit, np.roll(gains, 1, axis=1), played.log_weights, seed=part)
     assert (played.log_weights.argmax(axis=-1) == 4).all()
-
-
-@pytest.mark.parametrize("num_rounds", [1, 10])
-@pytest.mark.parametrize("name", FAMILY)
-def test_one_arm_is_always_drawn(name, num_rounds):
-    np.testing.assert_array_equal(along(FAMILY[name](1, num_rounds=num_rounds), draws(10, 1)), 1)
 
 
 def test_regret_is_within_the_bound_where_uniform_play_is_not():
@@ -198,25 +190,17 @@ def test_a_grid_under_vmap_is_the_parts_one_by_one():
         np.testing.assert_allclose(together[i], one.update(log_weights, 2, 0.7), rtol=0, atol=1e-12)
 
 
-def test_leading_axes_are_free():
+def test_leading_axes_are_free_and_gains_are_clipped():
     bandit, log_weights = Exp3(3, 0.1, 0.5, 0.2, 0.01), np.array([[0.0, -1.0, -2.0], [-3.0, 0.0, -0.5]])
-    together = bandit.update(log_weights, np.array([0, 2]), np.array([0.3, 0.9]))
-    alone = [bandit.update(log_weights[0], 0, 0.3), bandit.update(log_weights[1], 2, 0.9)]
+    together = bandit.update(log_weights, np.array([0, 2]), np.array([0.3, 1.5]))
+    alone = [bandit.update(log_weights[0], 0, 0.3), bandit.update(log_weights[1], 2, 1.0)]
     np.testing.assert_array_equal(together, alone)
+    lost, won = (bandit.update(log_weights[0], 1, gain) for gain in (0.0, 1.0))
+    np.testing.assert_array_equal(bandit.update(log_weights[0], 1, -3.0), lost)
+    assert won[0] < lost[0]
 
 
 def test_precision_is_kept():
-    bandit = exp3_p(3, num_rounds=50)
-    assert along(bandit, draws(50, 3), np.float32).dtype == np.float32
-    np.testing.assert_allclose(
-        along(bandit, draws(50, 3), np.float32), along(bandit, draws(50, 3)), atol=1e-5
-    )
-
-
-def test_gains_are_clipped():
-    bandit, log_weights = Exp3(2, 0.2, 0.5), np.zeros(2)
-    for beyond, bound in ((-3.0, 0.0), (1.0 + 1e-3, 1.0)):
-        np.testing.assert_array_equal(
-            bandit.update(log_weights, 1, beyond), bandit.update(log_weights, 1, bound)
-        )
-    assert bandit.update(log_weights, 1, 1.0)[0] < bandit.update(log_weights, 1, 0.0)[0]
+    single, double = (along(exp3_p(3, num_rounds=50), draws(50, 3), dtype) for dtype in (np.float32, float))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, double, atol=1e-5)

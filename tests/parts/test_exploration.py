@@ -12,6 +12,7 @@ from driftwise.base import FeatureTable, Moments, random
 from driftwise.parts import (
     ConfidenceRadius,
     EpsilonGreedy,
+    Exploration,
     Greedy,
     InverseGap,
     RandomisedUcb,
@@ -24,7 +25,7 @@ from driftwise.parts.policies import greedy_policy
 from driftwise.parts.regression import feature_table
 
 KEY = random.key(0)
-FEATURES = np.random.default_rng(1).normal(size=(3, 2, 4))
+TABLE = feature_table(np.random.default_rng(1).normal(size=(3, 2, 4)))
 
 
 def moments_of(rate: float, steps: int = 1) -> tuple[Moments, np.ndarray]:
@@ -40,40 +41,29 @@ def moments_of(rate: float, steps: int = 1) -> tuple[Moments, np.ndarray]:
     return moments, np.linalg.inv(gram)
 
 
-def test_ucb_is_the_radius_times_the_norm_of_each_pair():
-    moments, inverse = moments_of(rate=0.7)
-    table = feature_table(FEATURES)
-    sandwich = inverse[0] @ moments.gram_sq[0] @ inverse[0]  # pyright: ignore[reportOptionalSubscript]
-    for ucb, shape in ((Ucb(2.5), sandwich), (Ucb(2.5, "single"), inverse[0])):
-        expected = [[2.5 * np.sqrt(phi @ shape @ phi) for phi in table.values]]
-        bonus = ucb.perturb(inverse, moments, table, KEY)
-        np.testing.assert_allclose(bonus, expected, rtol=1e-12)
+def bonus(exploration: Exploration, moments: Moments, key: np.ndarray = KEY) -> np.ndarray:
+    return exploration.perturb(np.linalg.inv(moments.gram), moments, TABLE, key)
 
 
 def test_sandwich_norm_never_exceeds_the_single_one():
+    """They are the radius times the norms; `gram_sq=None` stands for weights of 0 and 1, where Λ̃ = Λ."""
     moments, inverse = moments_of(rate=0.7)
-    table = feature_table(FEATURES)
-    sandwich, single = (
-        Ucb(1.0, norm).perturb(inverse, moments, table, KEY) for norm in ("sandwich", "single")
-    )
-    assert (sandwich < single).all()
-
-
-def test_sandwich_norm_without_squared_weights_is_the_single_norm():
-    """`gram_sq=None` stands for weights of zero and one, where Λ̃ = Λ."""
-    moments, inverse = moments_of(rate=1.0)
-    table = feature_table(FEATURES)
-    bonus = [Ucb(1.0).perturb(inverse, m, table, KEY) for m in (moments, moments._replace(gram_sq=None))]
-    np.testing.assert_allclose(bonus[0], bonus[1], rtol=1e-12)
+    shapes = dict(sandwich=inverse[0] @ np.asarray(moments.gram_sq)[0] @ inverse[0], single=inverse[0])
+    for norm, shape in shapes.items():
+        expected = [[2.5 * np.sqrt(phi @ shape @ phi) for phi in TABLE.values]]
+        np.testing.assert_allclose(bonus(Ucb(2.5, norm), moments), expected, rtol=1e-12)
+    assert (bonus(Ucb(1.0), moments) < bonus(Ucb(1.0, "single"), moments)).all()
+    unit, _ = moments_of(rate=1.0)
+    left_out = bonus(Ucb(1.0), unit._replace(gram_sq=None))
+    np.testing.assert_allclose(left_out, bonus(Ucb(1.0), unit), rtol=1e-12)
 
 
 def test_a_radius_that_is_a_part_is_that_radius_now():
-    moments, inverse = moments_of(rate=0.7)
-    table = feature_table(FEATURES)
+    moments, _ = moments_of(rate=0.7)
     for radius in (ConfidenceRadius(0.5), ConfidenceRadius(0.5, information="determinant")):
         value = float(np.ravel(radius.at(moments))[0])
         for exploration in (Ucb, RandomisedUcb, Thompson):
-            now, number = (exploration(r).perturb(inverse, moments, table, KEY) for r in (radius, value))
+            now, number = (bonus(exploration(each), moments) for each in (radius, value))
             np.testing.assert_allclose(now, number, rtol=1e-13)
 
 
@@ -89,9 +79,8 @@ def test_thompson_draws_have_the_covariance_of_the_formula(weighted):
     """`a² Λ⁻¹Λ̃Λ⁻¹`, or `a² Λ⁻¹` where Λ̃ is left out; steps are independent of each other."""
     scale, num, steps = 1.5, 300, 20
     moments, _ = moments_of(0.7, steps)
-    moments = moments._replace(
-        gram=moments.gram + 4, gram_sq=np.asarray(moments.gram_sq) + 4
-    )  # far from diagonal
+    far_from_diagonal = dict(gram=moments.gram + 4, gram_sq=np.asarray(moments.gram_sq) + 4)
+    moments = moments._replace(**far_from_diagonal)
     inverse = np.linalg.inv(moments.gram)
     middle = np.asarray(moments.gram_sq if weighted else moments.gram)
     covariance = scale**2 * inverse[0] @ middle[0] @ inverse[0]
@@ -107,23 +96,19 @@ def test_thompson_draws_have_the_covariance_of_the_formula(weighted):
 
 
 def test_thompson_draws_one_parameter_for_all_actions():
-    moments, inverse = moments_of(rate=0.7)
-    deviation = deviations(Thompson(0.8), moments, 1)[0, 0]
-    table = feature_table(FEATURES)
-    bonus = Thompson(0.8).perturb(inverse, moments, table, random.fold(KEY, 0))
-    np.testing.assert_allclose(bonus[0], table.values @ deviation, rtol=1e-12, atol=1e-14)
+    moments, _ = moments_of(rate=0.7)
+    expected = TABLE.values @ deviations(Thompson(0.8), moments, 1)[0, 0]
+    drawn = bonus(Thompson(0.8), moments, random.fold(KEY, 0))[0]
+    np.testing.assert_allclose(drawn, expected, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("norm", ["sandwich", "single"])
 def test_randomised_ucb_scales_all_widths_by_one_draw(norm):
-    moments, inverse = moments_of(0.7, steps=2)
-    table = feature_table(FEATURES)
-    widths = Ucb(2.5, norm).perturb(inverse, moments, table, KEY)
-    num, draws = 800, []
+    moments, _ = moments_of(0.7, steps=2)
+    widths, num, draws = bonus(Ucb(2.5, norm), moments), 800, []
     for i in range(num):
-        key = random.fold(KEY, i)
         signed, folded = (
-            RandomisedUcb(2.5, sign, norm).perturb(inverse, moments, table, key) / widths
+            bonus(RandomisedUcb(2.5, sign, norm), moments, random.fold(KEY, i)) / widths
             for sign in ("signed", "folded")
         )
         np.testing.assert_allclose(signed, signed[0, 0], rtol=1e-12)
@@ -133,66 +118,36 @@ def test_randomised_ucb_scales_all_widths_by_one_draw(norm):
     assert abs(np.mean(np.square(draws)) - 1) < 5 * np.sqrt(2 / num)
 
 
-@pytest.mark.parametrize(
-    ("exploration", "kept"),
-    [
-        (Ucb(1), True),
-        (Ucb(1, "single"), False),
-        (RandomisedUcb(1), True),
-        (RandomisedUcb(1, norm="single"), False),
-        (Thompson(1), True),
-    ],
-    ids=str,
-)
-def test_squared_weights_are_kept_where_they_are_looked_at(exploration, kept):
-    moments, inverse = moments_of(rate=0.7)
-    table = feature_table(FEATURES)
-    assert exploration.uses_gram_sq == kept
-    bonus = [exploration.perturb(inverse, m, table, KEY) for m in (moments, moments._replace(gram_sq=None))]
-    assert (bonus[0] != bonus[1]).any() == kept
+SINGLE = [Ucb(1, "single"), RandomisedUcb(1, norm="single")]
+BARE = [Greedy(), EpsilonGreedy(0.3), Uniform(), Softmax(0.5), InverseGap(3.0)]
 
 
-@pytest.mark.parametrize(
-    "exploration", [Greedy(), EpsilonGreedy(0.3), Uniform(), Softmax(0.5), InverseGap(3.0)], ids=str
-)
-def test_explorations_without_a_bonus_add_nothing(exploration):
-    moments, inverse = moments_of(rate=0.7)
-    assert not exploration.uses_gram_sq
-    np.testing.assert_array_equal(
-        exploration.perturb(inverse, moments, feature_table(FEATURES), KEY), np.zeros((1, 6))
-    )
+@pytest.mark.parametrize("exploration", [Ucb(1), RandomisedUcb(1), Thompson(1), *SINGLE, *BARE], ids=str)
+def test_squared_weights_are_kept_where_they_are_looked_at(exploration):
+    moments, _ = moments_of(rate=0.7)
+    assert exploration.uses_gram_sq == (exploration not in (*SINGLE, *BARE))
+    looked, left_out = (bonus(exploration, each) for each in (moments, moments._replace(gram_sq=None)))
+    assert (looked != left_out).any() == exploration.uses_gram_sq
+    assert looked.any() == (exploration not in BARE)  # which add nothing
 
 
 indices = hnp.arrays(float, (3, 4), elements=st.floats(-100, 100))
+presence = st.lists(st.booleans(), min_size=4, max_size=4).filter(any).map(np.array)
 
 
-@given(indices, st.floats(0, 1))
-def test_every_policy_is_a_distribution(q, epsilon):
-    for exploration in (Ucb(1.0), Greedy(), EpsilonGreedy(epsilon), Uniform(), Softmax(0.1), InverseGap(9.0)):
-        policy = exploration.policy(q)
-        assert policy.min() >= 0
-        np.testing.assert_allclose(policy.sum(axis=-1), 1, rtol=1e-14)
-
-
-@st.composite
-def indices_with_gaps(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of four actions, some of which are not there; at least one is."""
-    present = draw(st.lists(st.booleans(), min_size=4, max_size=4).filter(any).map(np.array))
-    return np.where(present, draw(hnp.arrays(float, 4, elements=st.floats(-1e6, 1e6))), -np.inf), present
-
-
-@given(indices_with_gaps(), st.floats(0, 1))
-def test_every_policy_is_a_distribution_over_the_actions_that_are_there(index, epsilon):
-    q, present = index
+@given(hnp.arrays(float, (3, 4), elements=st.floats(-1e6, 1e6)), presence, st.floats(0, 1))
+def test_every_policy_is_a_distribution_over_the_actions_that_are_there(q, present, epsilon):
+    q = np.where(present, q, -np.inf)
     drawing = (Ucb(1.0), RandomisedUcb(1.0), Thompson(1.0))
     for exploration in (*drawing, Greedy(), EpsilonGreedy(epsilon), Uniform(), Softmax(0.1), InverseGap(9.0)):
         policy = exploration.policy(q)
-        assert (policy[~present] == 0).all()
+        assert (policy[:, ~present] == 0).all()
         assert policy.min() >= 0
-        np.testing.assert_allclose(policy.sum(), 1, rtol=1e-14)
-    np.testing.assert_allclose(Uniform().policy(q), present / present.sum(), rtol=1e-14)
+        np.testing.assert_allclose(policy.sum(axis=-1), 1, rtol=1e-14)
+    uniform = np.broadcast_to(present / present.sum(), q.shape)
+    np.testing.assert_allclose(Uniform().policy(q), uniform, rtol=1e-14)
     if epsilon > 0:
-        assert (EpsilonGreedy(epsilon).policy(q)[present] > 0).all()
+        assert (EpsilonGreedy(epsilon).policy(q)[:, present] > 0).all()
 
 
 @given(indices)

@@ -26,7 +26,7 @@ from driftwise.parts import (
     Ucb,
 )
 from driftwise.parts.regression import empty_moments
-from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, make
+from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, assert_play_alike, make
 from tests.reference.moments import weighted_counts, weighted_moments
 
 NUM_STEPS, DIM, NUM_STATES, RIDGE = 2, 3, 4, 0.7
@@ -60,14 +60,14 @@ def test_every_forgetting_has_an_example():
     assert {type(forgetting) for forgetting in (*EXAMPLES, DIRECTIONAL)} == known
 
 
-def draw_samples(seed: int, num: int, max_count: int = 3) -> list[Sample]:
+def draw_samples(seed: int, num: int) -> list[Sample]:
     rng = np.random.default_rng(seed)
     return [
         Sample(
             features=rng.uniform(-1, 1, (NUM_STEPS, DIM)) / np.sqrt(DIM),
             reward=rng.random(NUM_STEPS),
             successor=rng.integers(NUM_STATES, size=NUM_STEPS),
-            count=rng.integers(max_count + 1, size=NUM_STEPS).astype(float),
+            count=rng.integers(4, size=NUM_STEPS).astype(float),
             share=rng.uniform(size=NUM_STEPS) if seed % 2 else None,
         )
         for _ in range(num)
@@ -85,7 +85,7 @@ def absorb(forgetting: Forgetting, samples: list[Sample]) -> Moments:
     return moments
 
 
-def assert_moments_equal(moments: Moments, expected: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+def assert_moments_equal(moments: Moments, expected: tuple[np.ndarray, ...]) -> None:
     gram_sq = moments.gram if moments.gram_sq is None else moments.gram_sq  # None says: the same as gram
     for actual, wanted in zip((moments.gram, gram_sq, moments.cross), expected, strict=True):
         np.testing.assert_allclose(actual, wanted, rtol=0, atol=TOLERANCE)
@@ -101,9 +101,7 @@ def assert_weights_equal(moments: Moments, forgetting: WeightFunction, samples: 
     assert moments.epoch.dtype == np.int64
 
 
-def definition(
-    forgetting: WeightFunction, samples: list[Sample]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def definition(forgetting: WeightFunction, samples: list[Sample]) -> tuple[np.ndarray, ...]:
     return weighted_moments(samples, list(forgetting.weights(len(samples))), RIDGE, NUM_STATES)
 
 
@@ -131,22 +129,14 @@ def test_recursion_on_jax_equals_the_weighted_sum(forgetting):
         assert_weights_equal(jax.device_get(moments), forgetting, samples)
 
 
-@given(forgettings, st.integers(0, 2**32 - 1), st.integers(0, 8))
-def test_count_zero_is_a_sample_that_never_was_while_time_passes(forgetting, seed, where):
-    samples = draw_samples(seed, 9, max_count=1)
-    samples[where] = samples[where]._replace(count=np.zeros(NUM_STEPS))
-    others = [sample for i, sample in enumerate(samples) if i != where]
-    weights = np.delete(forgetting.weights(len(samples)), where)
-    expected = weighted_moments(others, list(weights), RIDGE, NUM_STATES)
-    assert_moments_equal(absorb(forgetting, samples), expected)
-
-
-@given(forgettings, st.integers(0, 2**32 - 1), st.integers(0, 8))
-def test_count_two_is_the_same_sample_twice_at_that_tick(forgetting, seed, where):
+@given(forgettings, st.integers(0, 2**32 - 1), st.integers(0, 8), st.integers(0, 3))
+def test_a_count_is_how_often_there_is_the_same_sample_at_that_tick(forgetting, seed, where, count):
     samples = [sample._replace(count=np.ones(NUM_STEPS)) for sample in draw_samples(seed, 9)]
-    weights = list(forgetting.weights(len(samples)))
-    expected = weighted_moments([*samples, samples[where]], [*weights, weights[where]], RIDGE, NUM_STATES)
-    samples[where] = samples[where]._replace(count=np.full(NUM_STEPS, 2.0))
+    times = np.where(np.arange(9) == where, count, 1)  # 0: it never was, while time passes
+    repeated = [sample for sample, number in zip(samples, times, strict=True) for _ in range(number)]
+    weights = np.repeat(forgetting.weights(9), times)
+    expected = weighted_moments(repeated, list(weights), RIDGE, NUM_STATES)
+    samples[where] = samples[where]._replace(count=np.full(NUM_STEPS, float(count)))
     assert_moments_equal(absorb(forgetting, samples), expected)
 
 
@@ -154,14 +144,8 @@ def test_count_two_is_the_same_sample_twice_at_that_tick(forgetting, seed, where
 def test_rate_one_window_and_period_beyond_the_end_all_equal_no_forgetting(seed, num):
     samples = draw_samples(seed, num)
     expected = definition(NoForgetting(), samples)
-    for forgetting in (
-        ExponentialWeights(1),
-        SlidingWindow(num),
-        SlidingWindow(99),
-        PeriodicRestart(num + 1),
-        RestartAt(),
-        RestartAt((num + 1, 99)),
-    ):
+    restarting = PeriodicRestart(num + 1), RestartAt(), RestartAt((num + 1, 99))
+    for forgetting in (ExponentialWeights(1), SlidingWindow(num), SlidingWindow(99), *restarting):
         assert_moments_equal(absorb(forgetting, samples), expected)
 
 
@@ -187,15 +171,8 @@ def test_a_restart_drops_all_samples_before_its_tick():
     "forgetting", [ExponentialWeights(1), SlidingWindow(NUM_EPISODES), PeriodicRestart(NUM_EPISODES)], ids=str
 )
 def test_agents_that_never_forget_in_the_run_play_like_no_forgetting(forgetting, exploration, caution):
-    environment = make()
-    never, late = (
-        dw.LeastSquares(SPEC, f, exploration, caution=caution) for f in (NoForgetting(), forgetting)
-    )
-    for a, b in zip(
-        dw.play(never, environment, NUM_EPISODES), dw.play(late, environment, NUM_EPISODES), strict=True
-    ):
-        np.testing.assert_allclose(a.plan.q, b.plan.q, rtol=0, atol=TOLERANCE)
-        np.testing.assert_array_equal(a.episode.actions, b.episode.actions)
+    kinds = NoForgetting(), forgetting
+    assert_play_alike(*(dw.LeastSquares(SPEC, each, exploration, caution=caution) for each in kinds), make())
 
 
 @pytest.mark.parametrize("num_ticks", [1_010, 100_010])
@@ -203,16 +180,11 @@ def test_window_after_many_ticks_equals_a_fresh_rebuild_with_errors_that_do_not_
     """Every 500 ticks comes a sample with count 10⁹. Adding and subtracting it leaves errors of 1e-7 in a
     running sum, and a new one each time; only the renewal removes them. 1e-12 is a fresh sum's rounding."""
     length = 7
-    rng = np.random.default_rng(0)
-    shape = (num_ticks, NUM_STEPS)
+    rng, shape = np.random.default_rng(0), (num_ticks, NUM_STEPS)
     count = np.ones(shape)
     count[::500] = 1e9
-    samples = Sample(
-        features=rng.uniform(-1, 1, (*shape, DIM)) / np.sqrt(DIM),
-        reward=rng.random(shape),
-        successor=rng.integers(NUM_STATES, size=shape),
-        count=count,
-    )
+    features = rng.uniform(-1, 1, (*shape, DIM)) / np.sqrt(DIM)
+    samples = Sample(features, rng.random(shape), rng.integers(NUM_STATES, size=shape), count)
     window = SlidingWindow(length)
     with jax.enable_x64(True):
         on_device = jax.tree.map(jax.numpy.asarray, samples)

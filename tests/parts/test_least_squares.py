@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,22 +18,14 @@ from tests.reference import bandits, planning
 from tests.reference import opt_wlsvi as textbook
 
 TOLERANCE: dict[str, Any] = dict(rtol=0, atol=1e-8)  # two ways to sum, two to invert
-KEY = random.key(0)
+small = partial(random_linear_mdp, num_states=5, num_actions=3, dim=4, horizon=3)
 
 
 @pytest.mark.parametrize("clip", ["paper", "tight"])
 @pytest.mark.parametrize("norm", ["sandwich", "single"])
 @pytest.mark.parametrize(("seed", "rate", "radius", "ridge"), [(0, 0.9, 0.3, 1.0), (1, 0.6, 2.0, 0.3)])
 def test_engine_equals_textbook_opt_wlsvi(norm, clip, seed, rate, radius, ridge):
-    environment = random_linear_mdp(
-        num_states=5,
-        num_actions=3,
-        dim=4,
-        horizon=3,
-        drift=dw.drift.Abrupt((10,)),
-        rewards="bernoulli",
-        seed=seed,
-    )
+    environment = small(drift=dw.drift.Abrupt((10,)), rewards="bernoulli", seed=seed)
     agent = opt_wlsvi(environment.spec, rate=rate, radius=radius, ridge=ridge, norm=norm, clip=clip)
     options: dict[str, Any] = dict(rate=rate, radius=radius, ridge=ridge, norm=norm, clip=clip)
     history = []
@@ -48,7 +41,7 @@ def test_engine_equals_textbook_opt_wlsvi(norm, clip, seed, rate, radius, ridge)
 
 def test_both_clips_bind_in_the_textbook_comparison():
     """Else the comparison above would say nothing about clipping."""
-    environment = random_linear_mdp(num_states=5, num_actions=3, dim=4, horizon=3, seed=1)
+    environment = small(seed=1)
     options: dict[str, Any] = dict(rate=0.6, radius=2.0, ridge=0.3)
     history = [one.episode for one in dw.play(opt_wlsvi(environment.spec, **options), environment, 20)]
     paper, tight = (
@@ -61,7 +54,7 @@ def test_both_clips_bind_in_the_textbook_comparison():
 @pytest.mark.parametrize("clip", ["paper", "tight", "range"])
 def test_all_clips_but_the_papers_lift_negative_values_to_zero(clip):
     """Rewards are never negative; these are, to see the floor of the clip."""
-    environment = random_linear_mdp(num_states=5, num_actions=3, dim=4, horizon=3)
+    environment = small()
     agent = LeastSquares(environment.spec, ExponentialWeights(0.9), Ucb(0.01, "sandwich"), clip=clip)
     table, key = _planning(environment)
     state = agent.init(table)
@@ -78,7 +71,7 @@ def test_all_clips_but_the_papers_lift_negative_values_to_zero(clip):
 @pytest.mark.parametrize("norm", ["sandwich", "single"])
 def test_shared_steps_are_one_regression_with_one_ridge(norm):
     """In Λ and in Λ̃ alike: a ridge for each step would count H times."""
-    environment = random_linear_mdp(num_states=5, num_actions=3, dim=4, horizon=3, rewards="bernoulli")
+    environment = small(rewards="bernoulli")
     agent = LeastSquares(environment.spec, ExponentialWeights(0.8), Ucb(0.5, norm), ridge=2.0, steps="shared")
     table, key = _planning(environment)
     state, history = agent.init(table), []
@@ -106,7 +99,7 @@ def test_engine_works_where_the_literal_weights_overflow():
 
 def test_zero_bonus_with_exact_data_recovers_the_optimal_action_values():
     """Every (s, a, s') once, with its probability as the count: only the ridge stands between w and Q*."""
-    environment = random_linear_mdp(num_states=5, num_actions=3, dim=4, horizon=3, concentration=1.0)
+    environment = small(concentration=1.0)
     _, probability = planning.kernel(environment.features, environment.model(0))
     rewards = np.einsum("sad,hd->hsa", environment.features, environment.theta[0])
     agent = LeastSquares(environment.spec, NoForgetting(), Greedy(), ridge=1e-10)
@@ -123,9 +116,10 @@ def test_zero_bonus_with_exact_data_recovers_the_optimal_action_values():
 
 def test_zero_bonus_recovers_the_optimal_action_values_from_uniform_exploration():
     environment = random_linear_mdp(num_states=3, num_actions=2, dim=2, horizon=2, concentration=0.5)
-    explorer = LeastSquares(environment.spec, NoForgetting(), Uniform(), ridge=1e-6)
+    explorer, greedy = (
+        LeastSquares(environment.spec, NoForgetting(), each, ridge=1e-6) for each in (Uniform(), Greedy())
+    )
     *_, last = dw.play(explorer, environment, 2000)
-    greedy = LeastSquares(environment.spec, NoForgetting(), Greedy(), ridge=1e-6)
     plan = greedy.plan(last.carry.state, *_planning(environment))
     q = planning.optimal(environment.features, environment.model(0))[1]
     # the last step's rewards are seen without noise; before it, transitions sampled 2000 times: about 0.03
@@ -155,20 +149,24 @@ def test_without_a_bonus_there_is_no_optimism():
     np.testing.assert_array_equal(last.plan.bonus, 0)
 
 
-def test_on_one_hot_features_the_regression_is_discounted_counting():
+@pytest.mark.parametrize(("rate", "ridge", "radius"), [(1.0, 1.0, 0.4), (1.0, 0.3, 1.5), (0.9, 0.5, 0.0)])
+def test_on_one_hot_features_the_regression_is_discounted_counting(rate, ridge, radius):
+    """`Q_h(s,a) = (Σ r + Σ_{s'} n(s,a,s') V_{h+1}(s')) / (n + λ) + β/√(n + λ)`, `V = min(max_a Q, H)`."""
     environment = combination_lock(horizon=3, drift=dw.drift.Abrupt((20,)), rewards="bernoulli")
-    rate, ridge = 0.9, 0.5
-    agent = LeastSquares(environment.spec, ExponentialWeights(rate), Uniform(), ridge=ridge)
+    forgetting = NoForgetting() if rate == 1 else ExponentialWeights(rate)
+    exploration = Ucb(radius, "single") if radius else Uniform()
+    agent = LeastSquares(environment.spec, forgetting, exploration, ridge=ridge)
     states, actions = SPEC.num_states, SPEC.num_actions
-    visits = np.zeros((3, states, actions))
-    reward_sums = np.zeros((3, states, actions))
+    visits, reward_sums = np.zeros((2, 3, states, actions))
     arrivals = np.zeros((3, states, actions, states))
-    for played in dw.play(agent, environment, 40):
+    for played in dw.play(agent, environment, 60):
         value = np.zeros(states)
         for h in reversed(range(3)):
             estimate = (reward_sums[h] + arrivals[h] @ value) / (visits[h] + ridge)
             np.testing.assert_allclose(played.plan.weights[h], estimate.ravel(), rtol=0, atol=1e-9)
-            value = np.minimum(estimate.max(axis=1), 3)
+            q = estimate + radius / np.sqrt(visits[h] + ridge)
+            np.testing.assert_allclose(played.plan.q[h], q, rtol=0, atol=1e-9)
+            value = np.minimum(q.max(axis=1), 3)
         for table in (visits, reward_sums, arrivals):
             table *= rate
         for h, (s, a, _, reward, s_next) in enumerate(zip(*played.episode[:5], strict=True)):
@@ -178,6 +176,7 @@ def test_on_one_hot_features_the_regression_is_discounted_counting():
         for h in range(3):
             counts = np.diag(visits[h].ravel() + ridge)
             np.testing.assert_allclose(played.carry.state.gram[h], counts, rtol=0, atol=1e-9)
+    assert reward_sums.sum() > 0  # else the comparison saw nothing but bonuses
 
 
 def test_one_step_one_state_mdp_is_d_linucb_arm_by_arm():
@@ -206,22 +205,15 @@ def test_one_step_one_state_mdp_is_d_linucb_arm_by_arm():
     assert len(set(expected)) >= 5  # it does explore
 
 
-def test_actions_follow_the_probabilities_of_the_plan():
-    environment = make()
-    table, key = _planning(environment)
-    agent = LeastSquares(SPEC, NoForgetting(), Uniform())
+def test_actions_follow_the_probabilities_of_the_plan_which_treats_what_is_alike_alike():
+    table, key = _planning(combination_lock(horizon=3, drift=dw.drift.Abrupt((20,))))
+    agent = opt_wlsvi(SPEC, rate=0.9, radius=1.0)
     plan = agent.plan(agent.init(table), table, key)
+    np.testing.assert_array_equal(plan.policy, 0.5)
     plan.policy[1, 4] = [0.25, 0.75]
     drawn = [int(agent.act(plan, 1, np.asarray(4), np.asarray(u))) for u in (0.0, 0.2, 0.25, 0.9)]
     assert drawn == [0, 0, 1, 1]
 
 
-def test_the_first_plan_treats_all_actions_of_one_hot_features_alike():
-    environment = combination_lock(horizon=3, drift=dw.drift.Abrupt((20,)))
-    agent = opt_wlsvi(SPEC, rate=0.9, radius=1.0)
-    table, key = _planning(environment)
-    np.testing.assert_array_equal(agent.plan(agent.init(table), table, key).policy, 0.5)
-
-
 def _planning(environment: LinearMdp) -> tuple:
-    return environment.to_arrays().table, KEY
+    return environment.to_arrays().table, random.key(0)
