@@ -9,7 +9,7 @@ import driftwise as dw
 from driftwise.algorithms.algorithm import build
 from driftwise.base import FeatureTable, Positions
 from driftwise.base.types import Catalogue
-from tests.examples import NUM_EPISODES, SPEC, agent, bandit_agent, make, make_bandit
+from tests.examples import NUM_EPISODES, PARAMETERS, SPEC, agent, bandit_agent, make, make_bandit
 
 NUMBER, PLACE = np.dtype(np.float64).itemsize, np.dtype(np.int32).itemsize
 
@@ -37,26 +37,20 @@ def test_numbers_of_rows_give_the_same_moments_as_features_kept_in_full(learner,
     assert slot_bytes(in_full.memory.samples) == kept + spec.horizon * (spec.dim * NUMBER - PLACE)
 
 
-def test_rows_of_a_catalogue_are_those_of_the_table_in_every_round():
+def test_rows_of_a_catalogue_are_those_of_the_table_in_every_round_and_fresh_arms_have_none():
     tables = [played.features for played in dw.play(bandit_agent("uniform"), make_bandit(), 8)]
     assert len({table.values.tobytes() for table in tables}) > 1
     for table in tables:
         catalogue = table.get(Catalogue)
         np.testing.assert_array_equal(catalogue.rows[catalogue.numbers], table.values)
-
-
-def test_arms_that_are_drawn_anew_are_kept_in_full():
     assert dw.arms.FreshArms(4, 3).sampler(np.float64).draw(np.zeros(2, np.uint32)).find(Catalogue) is None
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "numbers"),
-    [
-        ("ucbvi", dict(scale=0.01), 2),  # the state and the action
-        ("kernel_ucbvi", dict(bandwidth=0.2, radius=0.3, lipschitz=2.0), 1),  # the pair
-    ],
-)
-def test_windows_over_visits_do_not_grow_with_states_or_actions(name, options, numbers):
+    ("name", "numbers"), [("ucbvi", 2), ("kernel_ucbvi", 1)]
+)  # state and action, the pair
+def test_windows_over_visits_do_not_grow_with_states_or_actions(name, numbers):
+    options = {key: value for key, value in PARAMETERS[name].items() if key != "rate"}
     learner = build(SPEC, name, length=5, **options)
     size = SPEC.num_states * SPEC.num_actions
     table = FeatureTable(np.zeros((size, SPEC.dim)), extras=(Positions(np.zeros((size, 2))),))

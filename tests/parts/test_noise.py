@@ -32,13 +32,14 @@ TABLE = FeatureTable(np.zeros((4, 3)))
 PLAN = Plan(*[np.zeros((1, 1))] * 5)  # values of a bandit's next step are 0
 
 
-def rounds(num: int, seed: int = 0) -> list[Episode]:
-    generator = np.random.default_rng(seed)
-    nowhere = np.zeros(1, dtype=np.int32)
-    return [
-        Episode(nowhere, nowhere, generator.normal(size=(1, 3)), generator.normal(size=1) * 2 + 1, nowhere)
-        for _ in range(num)
-    ]
+def rounds(num: int) -> list[Episode]:
+    rng, nowhere = np.random.default_rng(0), np.zeros(1, dtype=np.int32)
+    drawn = [(rng.normal(size=(1, 3)), rng.normal(size=1) * 2 + 1) for _ in range(num)]
+    return [Episode(nowhere, nowhere, *each, nowhere) for each in drawn]
+
+
+def bandit(forgetting: Any, noise: LearntNoise | None = None) -> LeastSquares:
+    return LeastSquares(BANDIT, forgetting, Greedy(), 0.5, noise=noise)
 
 
 @given(st.floats(0.01, 1e6))
@@ -48,9 +49,10 @@ def test_step_of_log_gamma_equals_scipys(x):
 
 
 def scored(
-    agent: LeastSquares, noise: LearntNoise, forgetting: Any, episodes: list[Episode]
+    agent: LeastSquares, noise: LearntNoise, episodes: list[Episode], forgetting: Any = None
 ) -> Iterator[tuple[float, Any]]:
     """The score of each episode with the noise learnt before, and that."""
+    forgetting = forgetting or agent.forgetting
     state, sums = agent.init(TABLE), noise.init(forgetting, np.zeros(1))
     for episode in episodes:
         forecast = agent.forecast(state, TABLE, PLAN, episode)
@@ -63,29 +65,20 @@ def scored(
 
 def test_scores_are_the_predictive_density_of_conjugate_regression():
     """Their sum is the density of all rewards together: a t of covariance `σ₀²(I + ΦΦᵀ/λ)`."""
-    agent, episodes = LeastSquares(BANDIT, NoForgetting(), Greedy(), 0.5), rounds(12)
-    noise = LearntNoise(count=3.0, scale=0.7)
-    total = sum(score for score, _ in scored(agent, noise, NoForgetting(), episodes))
-    features = np.concatenate([episode.features for episode in episodes])
-    rewards = np.concatenate([episode.rewards for episode in episodes])
+    noise, episodes = LearntNoise(count=3.0, scale=0.7), rounds(12)
+    total = sum(score for score, _ in scored(bandit(NoForgetting()), noise, episodes))
+    features, rewards = (np.concatenate(arrays) for arrays in [*zip(*episodes, strict=True)][2:4])
     shape = 0.7**2 * (np.eye(12) + features @ features.T / 0.5)
     np.testing.assert_allclose(total, multivariate_t(np.zeros(12), shape, df=3.0).logpdf(rewards), rtol=1e-9)
 
 
 @pytest.mark.parametrize(("scale", "least"), [(0.0, 0.0), (0.7, 0.0), (0.0, 2.2)])
 def test_scores_equal_their_definition_under_exponential_weights(scale, least):
-    learnt = LearntNoise(count=2.0, scale=scale, least=least, max_degrees=5.0)
-    agent = LeastSquares(BANDIT, ExponentialWeights(0.8), Greedy(), 0.5)
-    memory, noise, values = (
-        Memory(0.8, 0.5),
-        Noise(0.9, scale=scale, least=least, max_degrees=5.0),
-        np.zeros((2, 1)),
-    )
-    episodes = rounds(20)
-    for episode, (score, sums) in zip(
-        episodes, scored(agent, learnt, ExponentialWeights(0.9), episodes), strict=True
-    ):
-        ((error, doubt),) = memory.forecast(episode, values)
+    options: dict[str, Any] = dict(scale=scale, least=least, max_degrees=5.0)
+    learnt, memory, noise = LearntNoise(count=2.0, **options), Memory(0.8, 0.5), Noise(0.9, **options)
+    found = scored(bandit(ExponentialWeights(0.8)), learnt, rounds(20), ExponentialWeights(0.9))
+    for episode, (score, sums) in zip(rounds(20), found, strict=True):
+        ((error, doubt),) = memory.forecast(episode, np.zeros((2, 1)))
         np.testing.assert_allclose(learnt.variance(sums.errors)[0], noise.variance, rtol=1e-10)
         np.testing.assert_allclose(score, noise.score(error, doubt), rtol=1e-9)
         noise.squares.append(error**2 / (1 + doubt))
@@ -93,9 +86,8 @@ def test_scores_equal_their_definition_under_exponential_weights(scale, least):
 
 
 def test_a_relative_score_is_that_beyond_the_best_there_could_be():
-    noise, sums = LearntNoise(max_degrees=8.0), None
-    agent = LeastSquares(BANDIT, NoForgetting(), Greedy(), 0.5)
-    *_, (_, sums) = scored(agent, noise, NoForgetting(), rounds(9))
+    noise = LearntNoise(max_degrees=8.0)
+    *_, (_, sums) = scored(bandit(NoForgetting()), noise, rounds(9))
     forecast, best = Forecast(np.array([0.7, -3.0]), np.array([0.2, 0.0])), Forecast(np.zeros(1), np.zeros(1))
     np.testing.assert_allclose(
         noise.relative_score(sums.errors, forecast),
@@ -105,31 +97,27 @@ def test_a_relative_score_is_that_beyond_the_best_there_could_be():
 
 @pytest.mark.parametrize("forgetting", [SlidingWindow(5), PeriodicRestart(6)])
 def test_noise_forgets_as_the_regression_does(forgetting):
-    agent = LeastSquares(BANDIT, forgetting, Greedy(), 0.5, noise=LearntNoise())
-    state, total = agent.init(TABLE), 0.0
-    squares: list[float] = []
-    for episode in rounds(17):
-        before, after = state, agent.update(state, TABLE, PLAN, episode)
-        squares.append(float(after.noise.total[0] - total))
-        state, total = after, float(after.noise.total[0])
-        weights = forgetting.weights(len(squares))
+    agent = bandit(forgetting, LearntNoise())
+    state, totals = agent.init(TABLE), [0.0]
+    for tick, episode in enumerate(rounds(17), start=1):
+        state = agent.update(state, TABLE, PLAN, episode)
+        totals.append(float(state.noise.total[0]))
+        weights = forgetting.weights(tick)
         np.testing.assert_allclose(state.noise.moments.gram.item(), weights.sum(), atol=1e-12)
-        np.testing.assert_allclose(state.noise.moments.cross.item(), weights @ squares, atol=1e-9)
-        assert before.tick + 1 == after.tick
+        np.testing.assert_allclose(state.noise.moments.cross.item(), weights @ np.diff(totals), atol=1e-9)
+        assert state.tick == tick
 
 
 def test_the_unit_of_rewards_does_not_matter():
-    agent, episodes = LeastSquares(BANDIT, ExponentialWeights(0.9), Greedy(), 0.5), rounds(10)
-    scaled = [episode._replace(rewards=1024 * episode.rewards) for episode in episodes]
+    agent = bandit(ExponentialWeights(0.9))
+    scaled = [episode._replace(rewards=1024 * episode.rewards) for episode in rounds(10)]
     small, large = (
-        [score for score, _ in scored(agent, LearntNoise(), ExponentialWeights(0.9), each)]
-        for each in (episodes, scaled)
+        [score for score, _ in scored(agent, LearntNoise(), each)] for each in (rounds(10), scaled)
     )
     np.testing.assert_allclose(np.subtract(small, large)[1:], np.log(1024), rtol=1e-9)  # all densities alike
 
 
 def test_nothing_is_scored_while_every_error_was_zero():
-    agent = LeastSquares(BANDIT, NoForgetting(), Greedy(), 0.5)
     nothing = [episode._replace(rewards=np.zeros(1)) for episode in rounds(4)]
-    *_, (score, _) = scored(agent, LearntNoise(), NoForgetting(), [*nothing, rounds(1)[0]])
+    *_, (score, _) = scored(bandit(NoForgetting()), LearntNoise(), [*nothing, rounds(1)[0]])
     assert score == 0

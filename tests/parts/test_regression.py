@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import driftwise.base.jax_backend  # noqa: F401  (adds JAX to the table of libraries)
-from driftwise.base import RowProducts, Sample
+from driftwise.base import RowProducts
 from driftwise.base.arrays import scan, spd_inverse, write_at
 from driftwise.parts import regression
 
@@ -45,23 +45,6 @@ def test_inverse_is_an_inverse_on_both_libraries():
     with jax.enable_x64(True):
         on_jax = np.asarray(spd_inverse(jnp.asarray(SYMMETRIC)))
     np.testing.assert_allclose(on_jax, spd_inverse(SYMMETRIC), **TOLERANCE)
-
-
-def test_empty_moments_are_the_ridge_alone():
-    sample = Sample(np.zeros((2, 3)), np.zeros(2), np.zeros(2, dtype=int), np.zeros(2))
-    moments = regression.empty_moments(sample, num_states=4, ridge=0.5, gram_sq=True)
-    np.testing.assert_array_equal(moments.gram, np.tile(0.5 * np.eye(3), (2, 1, 1)))
-    np.testing.assert_array_equal(moments.gram_sq, moments.gram)
-    np.testing.assert_array_equal(moments.cross, np.zeros((2, 3, 5)))
-    assert moments.tick == 0
-
-
-def test_contributions_are_outer_products_times_the_count():
-    phi = np.array([1.0, 2.0])
-    sample = Sample(phi[None], np.array([0.5]), np.array([1]), np.array([3.0]))
-    gram, cross = regression.contributions(sample, num_states=3)
-    np.testing.assert_array_equal(gram[0], 3 * np.outer(phi, phi))
-    np.testing.assert_array_equal(cross[0], 3 * np.outer(phi, [0.5, 0.0, 1.0, 0.0]))
 
 
 @pytest.mark.parametrize("reverse", [False, True])

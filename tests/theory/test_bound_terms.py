@@ -12,6 +12,8 @@ from driftwise.theory.bounds import Setting
 from driftwise.theory.bounds import terms as bound_terms
 from driftwise.theory.bounds.bound import whole_episodes
 
+NUM_ROUNDS = 200
+
 
 def test_no_split_at_a_window_is_better_and_holds_where_nothing_is_forgotten_too():
     setting = replace(Setting(5, 10**5, 1.0), ridge=1.0)
@@ -22,9 +24,33 @@ def test_no_split_at_a_window_is_better_and_holds_where_nothing_is_forgotten_too
     assert bound_terms.weighted_drift(setting, math.inf) == pytest.approx(never)
 
 
-def weighted_grams(weights: np.ndarray, features: np.ndarray, ridge: float) -> np.ndarray:
-    """`Λ_t` for all t, from weights `[t, τ]`."""
-    return np.einsum("st,ti,tj->sij", weights, features, features) + ridge * np.eye(features.shape[1])
+def drifting(rng: np.random.Generator, dim: int, ridge: float) -> tuple[Setting, np.ndarray]:
+    """A path in the unit ball, and the numbers that bounds know of it."""
+    path = np.cumsum(rng.normal(size=(NUM_ROUNDS, dim)), axis=0)
+    path /= np.linalg.norm(path, axis=1).max()
+    return Setting(dim, NUM_ROUNDS, np.linalg.norm(np.diff(path, axis=0), axis=1).sum(), ridge=ridge), path
+
+
+def weights_of(kind: str, memory: float) -> np.ndarray:
+    """The weight of round τ in round t, `[t, τ]`."""
+    rounds = np.arange(NUM_ROUNDS)
+    age, epoch = rounds[:, None] - 1 - rounds, rounds // memory
+    weights = dict(
+        weights=np.exp(-np.maximum(age, 0) / memory), window=age < memory, restart=epoch[:, None] == epoch
+    )
+    return weights[kind] * (age >= 0.0)
+
+
+def bias_and_widths(
+    weights: np.ndarray, features: np.ndarray, path: np.ndarray, ridge: float
+) -> tuple[float, np.ndarray]:
+    """The summed lengths of the biases of the estimates, and the width of each round's feature."""
+    grams = np.einsum("st,ti,tj->sij", weights, features, features) + ridge * np.eye(features.shape[1])
+    inverse = np.linalg.inv(grams)
+    apart = np.einsum("si,tsi->ts", features, path[None, :, :] - path[:, None, :])
+    biases = np.einsum("tij,ts,sj,ts->ti", inverse, weights, features, apart)
+    widths = np.sqrt(np.einsum("ti,tij,tj->t", features, inverse, features))
+    return np.linalg.norm(biases, axis=1).sum(), widths
 
 
 @pytest.mark.parametrize("ridge", [0.3, 1.0, 4.0])
@@ -32,43 +58,25 @@ def weighted_grams(weights: np.ndarray, features: np.ndarray, ridge: float) -> n
 @pytest.mark.parametrize("kind", ["weights", "window", "restart"])
 def test_terms_bound_the_sums_they_stand_for(kind, memory, ridge):
     """Widths and biases of an actual sequence, with directions that come one after the other."""
-    num_rounds, dim, rng = 200, 4, np.random.default_rng(0)
-    directions = np.eye(dim)[np.arange(num_rounds) // 25 % dim] + 0.2 * rng.normal(size=(num_rounds, dim))
+    rng = np.random.default_rng(0)
+    directions = np.eye(4)[np.arange(NUM_ROUNDS) // 25 % 4] + 0.2 * rng.normal(size=(NUM_ROUNDS, 4))
     features = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    path = np.cumsum(rng.normal(size=(num_rounds, dim)), axis=0)
-    path /= np.linalg.norm(path, axis=1).max()
-    moves = np.linalg.norm(np.diff(path, axis=0), axis=1).sum()
-    setting = Setting(dim, num_rounds, moves, ridge=ridge)
-    length = whole_episodes(setting, memory)
-    age = np.arange(num_rounds)[:, None] - 1 - np.arange(num_rounds)[None, :]
-    epoch = np.arange(num_rounds) // length
-    weights = {
-        "weights": np.exp(-np.maximum(age, 0) / memory),
-        "window": 1.0 * (age < length),
-        "restart": 1.0 * (epoch[:, None] == epoch[None, :]),
-    }[kind] * (age >= 0)
-    inverse = np.linalg.inv(weighted_grams(weights, features, ridge))
-    widths = np.sqrt(np.einsum("ti,tij,tj->t", features, inverse, features)).sum()
-    apart = np.einsum("si,tsi->ts", features, path[None, :, :] - path[:, None, :])
-    biases = np.einsum("tij,ts,sj,ts->ti", inverse, weights, features, apart)
-    bias = np.linalg.norm(biases, axis=1).sum()
-    told = np.sqrt(dim * weights.sum(1)) * np.bincount(epoch[1:], moves_of_epochs(path, epoch))[epoch]
+    setting, path = drifting(rng, 4, ridge)
+    weights = weights_of(kind, whole_episodes(setting, memory) if kind != "weights" else memory)
+    bias, widths = bias_and_widths(weights, features, path, ridge)
     if kind == "weights":
-        assert widths <= bound_terms.weighted_width(setting, memory) < 10 * widths
-        tail = 2 * num_rounds / ridge * bound_terms.weighted_tail(setting, memory)
+        assert widths.sum() <= bound_terms.weighted_width(setting, memory) < 10 * widths.sum()
+        tail = 2 * NUM_ROUNDS / ridge * bound_terms.weighted_tail(setting, memory)
         assert bias <= bound_terms.weighted_drift(setting, memory) + tail
         assert bias <= bound_terms.unsplit_drift(setting, memory)
     else:
-        assert widths <= bound_terms.window_width(setting, memory) < 10 * widths
+        assert widths.sum() <= bound_terms.window_width(setting, memory) < 10 * widths.sum()
         assert bias <= bound_terms.window_drift(setting, memory)
     if kind == "restart":  # 2βw with what the radius adds for the variation of its epoch
-        added = 2 * told * np.sqrt(np.einsum("ti,tij,tj->t", features, inverse, features))
-        assert 0 < added.sum() <= bound_terms.known_drift(setting, memory)
-
-
-def moves_of_epochs(path: np.ndarray, epoch: np.ndarray) -> np.ndarray:
-    """The moves after each round, 0 from one epoch to the next: `[K − 1]`."""
-    return np.linalg.norm(np.diff(path, axis=0), axis=1) * (np.diff(epoch) == 0)
+        epoch = np.arange(NUM_ROUNDS) // whole_episodes(setting, memory)
+        moves = np.linalg.norm(np.diff(path, axis=0), axis=1) * (np.diff(epoch) == 0)  # within epochs
+        told = np.sqrt(4 * weights.sum(1)) * np.bincount(epoch[1:], moves)[epoch]
+        assert 0 < (2 * told * widths).sum() <= bound_terms.known_drift(setting, memory)
 
 
 @pytest.mark.parametrize("ridge", [0.3, 1.0, 4.0])
@@ -76,21 +84,11 @@ def moves_of_epochs(path: np.ndarray, epoch: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("turns", [1, 25, 100])
 def test_terms_bound_the_biases_of_orthogonal_directions(turns, memory, ridge):
     """Directions are left for a while: what moved then still counts, the longer the shorter the ridge."""
-    num_rounds, dim, rng = 200, 2, np.random.default_rng(0)
-    features = np.eye(dim)[np.arange(num_rounds) // turns % dim]
-    path = np.cumsum(rng.normal(size=(num_rounds, dim)), axis=0)
-    path /= np.linalg.norm(path, axis=1).max()
-    setting = Setting(dim, num_rounds, np.linalg.norm(np.diff(path, axis=0), axis=1).sum(), ridge=ridge)
-    age = np.arange(num_rounds)[:, None] - 1 - np.arange(num_rounds)[None, :]
-    length = whole_episodes(setting, memory)
-    apart = np.einsum("si,tsi->ts", features, path[None, :, :] - path[:, None, :])
-    biases = []
-    for weights in (np.exp(-np.maximum(age, 0) / memory) * (age >= 0), 1.0 * (age >= 0) * (age < length)):
-        inverse = np.linalg.inv(weighted_grams(weights, features, ridge))
-        vectors = np.einsum("tij,ts,sj,ts->ti", inverse, weights, features, apart)
-        biases.append(np.linalg.norm(vectors, axis=1).sum())
-    weighted, windowed = biases
-    tail = 2 * num_rounds / ridge * bound_terms.weighted_tail(setting, memory)
+    features = np.eye(2)[np.arange(NUM_ROUNDS) // turns % 2]
+    setting, path = drifting(np.random.default_rng(0), 2, ridge)
+    kinds = weights_of("weights", memory), weights_of("window", whole_episodes(setting, memory))
+    weighted, windowed = (bias_and_widths(weights, features, path, ridge)[0] for weights in kinds)
+    tail = 2 * NUM_ROUNDS / ridge * bound_terms.weighted_tail(setting, memory)
     split = bound_terms.averaged_drift(bound_terms.analysis_window)
     assert 0 < weighted <= bound_terms.fading_average_drift(setting, memory)
     assert weighted <= split(setting, memory) + tail

@@ -34,14 +34,12 @@ def test_the_first_useful_length_is_the_first(name):
     ],
 )
 def test_the_first_useful_length_is_found_where_longer_ones_are_of_no_use_again(name, setting):
-    bound = BOUNDS[name]
-    first = first_useful(bound, setting)
-    useful = [
-        bound.evaluate(replace(setting, num_episodes=length)).is_informative for length in range(1, first + 1)
-    ]
-    assert useful.index(True) + 1 >= first / SEARCH_STEP  # no shorter one is, up to one step of the search
-    longer = (math.ceil(first * 1.3**step) for step in range(60))
-    assert not all(bound.evaluate(replace(setting, num_episodes=each)).is_informative for each in longer)
+    def is_useful(length: int) -> bool:
+        return BOUNDS[name].evaluate(replace(setting, num_episodes=length)).is_informative
+
+    first = first_useful(BOUNDS[name], setting)
+    assert not any(map(is_useful, range(1, math.ceil(first / SEARCH_STEP))))  # up to a step of the search
+    assert not all(is_useful(math.ceil(first * 1.3**step)) for step in range(60))
 
 
 def test_a_bandit_can_lose_twice_the_norm_in_a_round_and_an_mdp_its_horizon():
@@ -50,13 +48,10 @@ def test_a_bandit_can_lose_twice_the_norm_in_a_round_and_an_mdp_its_horizon():
     assert BOUNDS["lsvi_ucb"].evaluate(replace(setting, horizon=4)).trivial == 4000
 
 
-def test_a_drift_that_goes_on_is_never_outlasted():
+def test_a_drift_that_goes_on_is_never_outlasted_nor_any_by_what_never_forgets():
     setting = Setting(10, 1000, 5.0, horizon=5)
     for name in ("theorem_1", "theorem_1_ridge_dim", "lsvi_ucb_restart"):
         assert first_useful(BOUNDS[name], setting) is not None
         assert first_useful(BOUNDS[name], setting, growth="proportional") is None
-
-
-def test_what_never_forgets_has_no_bound_in_a_world_that_varies():
     assert first_useful(BOUNDS["oful"], Setting(2, 1000, 0.5)) is None
     assert first_useful(BOUNDS["oful"], Setting(2, 1000, 0.0)) is not None
