@@ -94,12 +94,10 @@ def backtest(
     Before row $t$ is learnt from, the memory $j$ expects $m_j = \phi_t^\top w_j$ with a variance of
     $\sigma^2(1 + v_j)$, $v_j = \phi_t^\top\Lambda_j^{-1}\phi_t$. Its score is the logarithm of the density
     of the reward: $\log N(r_t;\, m_j,\, \sigma^2(1 + v_j))$ with a fixed noise $\sigma$, and Student's t
-    with the noise that the mixture has learnt so far. All memories learn from every row, whoever chose
-    the action. They are those of `adaptive_lin_ucb`, which weighs them by the scores with learnt noise;
-    here none of them has a fresh start.
+    with the noise that the mixture has learnt so far. The memories are those of `adaptive_lin_ucb`, which
+    weighs them by the scores with learnt noise; here none of them has a fresh start.
 
-    If some combination of the features is 1 in all rows, rewards are counted from the first one: the ridge
-    then shrinks no level.
+    If some combination of the features is 1 in all rows, rewards are counted from the first one.
 
     Args:
       features: $\phi_t$ of the actions that were taken, `[n, d]`, oldest first.

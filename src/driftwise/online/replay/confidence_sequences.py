@@ -113,14 +113,11 @@ class PlugInBound:
 
 
 class TwoSided:
-    """An interval from a lower bound for a mean, and one for its opposite.
+    """An interval from lower bounds for a mean, `scale` times that of the outcomes, and for its opposite.
 
-    The mean is `scale` times that of the outcomes `ξ`. With `top = 1` it is a value in [0, 1], and its
-    opposite is 1 less it; with `top = 0` it is a difference in [−1, 1], and its opposite is its negative.
-
-    Either side has a mean, the same up to chance, and an end of the interval at some distance from it. The
-    value weighs each mean by the other's distance: so it is nearer to the mean that is known better, and lies
-    in the interval, where either mean alone may not.
+    With `top = 1` the mean is a value in [0, 1], and its opposite is 1 less it; with `top = 0` it is a
+    difference in [−1, 1], and its opposite is its negative. The interval's value weighs the mean of either
+    side by the distance of the other from its end, so that it is nearer to the one that is known better.
     """
 
     def __init__(
@@ -152,8 +149,8 @@ def pseudo_outcome(
     $$\varphi = \rho(a)(r - \bar q(a)) + \sum_b h(b)\rho(b)\bar q(b), \qquad
       \bar q(b) = \min\{q(b), k/\rho(b)\},$$
 
-    with the logged `chances` h and the `weights` ρ of all arms. Where weights are clipped, or the log never
-    takes an arm of the policy, the mean is the value less what is lost, so that lower bounds stay valid.
+    with the logged `chances` h and the `weights` ρ of all arms. Where weights are clipped or the log never
+    takes an arm, the mean is the value less what is lost: lower bounds stay valid.
     """
     most = np.divide(k, weights, out=np.full(len(weights), np.inf), where=weights > 0)
     capped = np.minimum(predicted, most)
@@ -183,8 +180,6 @@ class ConstancyTest:
     known before the outcomes $\varphi_i \ge 0$, $0 \le \lambda_i < 1/\nu$, is a martingale, and so is that of
     bets on the opposite, $1 - \nu$. The mean of both exceeds $1/\alpha$ with probability $\alpha$ at most.
     Values in [0, 1] come in cells; a cell is rejected if bets at its less favourable end would have been.
-    Where every cell has been rejected, no value held all the time. As an interval for a value that moves this
-    would be wrong (Waudby-Smith & Ramdas 2024).
     """
 
     def __init__(self, alpha: float) -> None:

@@ -245,7 +245,8 @@ class Evaluator:
         self._value = _Intervals(schedule, top=1.0, k=k)
         self._differences = {name: _Intervals(schedule, top=0.0) for name in others}
         self._constancy = ConstancyTest(schedule.options.delta)
-        self._schedule, self._log, self._events, self._unsupported = schedule, rows, 0, 0.0
+        self._schedule, self._actions, self._events = schedule, rows.numbers, 0
+        self._unsupported: float | None = None
         self._rows, self._shares, self._weights, self._rewards = np.zeros((4, len(rows.numbers)))
 
     def add(self, event: Event, others: Mapping[str, Event], row: LoggedRow, number: int) -> None:
@@ -271,7 +272,8 @@ class Evaluator:
         self._weights[arm] += event.weight
         self._rewards[arm] += event.weight * event.reward
         if row.chances is not None:
-            self._unsupported += float(event.chances[row.chances == 0].sum())
+            unsupported = float(event.chances[row.chances == 0].sum())
+            self._unsupported = unsupported + (self._unsupported or 0.0)
         if self._schedule.ends_window(number):
             differences = {name: difference.intervals for name, difference in self._differences.items()}
             estimates = self._window.estimates, self._so_far.estimates
@@ -283,7 +285,7 @@ class Evaluator:
         with np.errstate(invalid="ignore", divide="ignore"):
             means = self._shares / self._events, self._weights / self._rows, self._rewards / self._weights
         columns = self._rows.astype(int).tolist(), *(column.tolist() for column in means)
-        actions = dict(zip(self._log.numbers, map(ActionSummary, *columns), strict=True))
-        unsupported = self._unsupported / self._events if self._log.has_chances else None
+        actions = dict(zip(self._actions, map(ActionSummary, *columns), strict=True))
+        unsupported = None if self._unsupported is None else self._unsupported / self._events
         changed_by, windows = self._constancy.changed_by, tuple(self._windows)
         return PolicyEvaluation(algorithm, parameters, learnt, unsupported, changed_by, actions, windows)

@@ -68,8 +68,6 @@ class LoggedRows(NamedTuple):
     least_propensity: float
     dim: int
     most_arms: int  # of a row
-    has_chances: bool  # whether the probabilities of all arms are known
-    has_times: bool
     shares: np.ndarray | None  # [num_actions] of the rows of a table
     encoding: ActionEncoding | None  # of a table
     read: Callable[[], Iterator[LoggedRow]]
@@ -133,8 +131,7 @@ def _rows_of_table(log: TableLog, shared: bool) -> LoggedRows:
             for context, arm, reward, chance, time in zip(encoder.rows(block.features), *plain, strict=True):
                 yield LoggedRow(encoding.actions(context), arm, reward, chance, chances, every, time)
 
-    known = chances is not None, log.time is not None
-    return LoggedRows(total, skipped, of_actions, least, encoding.dim, num, *known, shares, encoding, read)
+    return LoggedRows(total, skipped, of_actions, least, encoding.dim, num, shares, encoding, read)
 
 
 def _rows_of_decisions(log: DecisionLog) -> LoggedRows:
@@ -159,13 +156,11 @@ def _rows_of_decisions(log: DecisionLog) -> LoggedRows:
     def read() -> Iterator[LoggedRow]:
         for logged in log.decisions():
             if logged.reward is not None:
-                chances, arm = logged.probabilities, logged.arm
-                known = logged.reward, float(chances[arm]), chances
-                yield LoggedRow(
-                    logged.arms, arm, *known, _look_up(log, numbers, _arm_names(logged)), logged.time
-                )
+                arm, chances = logged.arm, logged.probabilities
+                known = arm, logged.reward, float(chances[arm]), chances
+                yield LoggedRow(logged.arms, *known, _look_up(log, numbers, _arm_names(logged)), logged.time)
 
-    return LoggedRows(count, skipped, numbers, least, dim, most, True, True, None, None, read)
+    return LoggedRows(count, skipped, numbers, least, dim, most, None, None, read)
 
 
 def _arm_names(logged: LoggedDecision) -> tuple[str, ...]:
@@ -209,7 +204,7 @@ def read_samples(log: TableLog | DecisionLog, *, shared: bool = False) -> Logged
     features, (rewards, times) = np.empty((rows.number, rows.dim)), np.empty((2, rows.number))
     for number, row in enumerate(rows.read()):
         features[number], rewards[number], times[number] = row.arms[row.arm], row.reward, row.time
-    known = times if rows.has_times else None
+    known = None if isinstance(log, TableLog) and log.time is None else times
     return LoggedSamples(features, rewards, tuple(rows.numbers), rows.skipped, known, rows.encoding)
 
 

@@ -23,16 +23,13 @@ class Options:
     """Options of a replay.
 
     Args:
-      learn: the rows that agents learn from. `accepted`: those that are accepted as if the agent had acted
-        itself; this evaluates the agent learning only from these. `all`: every row; this evaluates the
-        policies that the agent makes of the log as it is.
+      learn: the rows that agents learn from: those that are `accepted` as if the agent had acted itself, or
+        `all`, which evaluates the policies that the agent makes of the log as it is.
       clip: the largest weight `ρ`; larger ones are cut to it. That lowers variance and brings a bias.
-      reward_range: the lowest and the highest possible reward. Without it there are no intervals that hold
-        at all times.
+      reward_range: the lowest and the highest possible reward, for intervals that hold at all times.
       delta: the probability at which an interval may fail.
       memory: rows, 1/(1−η), of the exponentially weighted means; by default a tenth of those estimated on.
-      k: how much of the reward model goes into the intervals, which are then doubly robust: 0 is none. It
-        needs the range, and the probabilities of all actions.
+      k: how much of the reward model goes into the intervals; it needs the range and all probabilities.
       against: the name of a policy that the others are compared with, besides the logged one.
       assume_random: whether to take the shares of actions for propensities although the actions of the log
         depend on something. All estimates are then biased.

@@ -96,16 +96,13 @@ def replay(
     $$\text{IPS} = \tfrac1n\sum\rho r, \qquad \text{SNIPS} = \frac{\sum\rho r}{\sum\rho}, \qquad
       \text{DR} = \tfrac1n\sum\Bigl(\sum_b \pi_t(b\mid x)q(x,b) + \rho\,(r - q(x,a))\Bigr).$$
 
-    An agent learns from all rows, or from those that are accepted, with probability
-    $\pi_t(a\mid x)\,p_{\min}/p$: they are distributed as if it had acted itself, and their mean reward is the
-    `replay` estimate.
+    Rows are accepted with probability $\pi_t(a\mid x)\,p_{\min}/p$, and are then distributed as if the agent
+    had acted itself. Their mean reward is the `replay` estimate.
 
     Args:
-      log: the decisions: a table with a context in each row, or a `DecisionLog` with the features of all
-        arms, which are taken as they are and may be others in every row.
+      log: a table with a context in each row, or a `DecisionLog` with the features of all arms.
       policies: by their names. Each is a table with the `algorithm` and its parameters, and a `Bandit`'s
-        `epsilon` and `num_draws`; or a `Bandit`, which goes on from where it is. The policy that wrote the
-        log is `logged`.
+        `epsilon` and `num_draws`; or a `Bandit`, which goes on from where it is.
       options: see `Options`.
       progress: called as `progress(rows_done, rows)`.
 
@@ -136,13 +133,14 @@ def replay(
         raise ArgumentError("policies", "have at least one", policies)
     if options.against is not None:
         require_choice("against", options.against, [*policies])
-    if options.k and not rows.has_chances:
+    if options.k and isinstance(log, TableLog) and log.propensity is not None:
         raise ArgumentError("k", f"be 0 for {log.path}, which lacks other actions' probabilities", options.k)
     evaluators = {LOGGED: Evaluator(schedule, rows, (), k=0.0)}
     replays = dict[str, _PolicyReplay]()
     for name, description in policies.items():
         replays[name] = _PolicyReplay(name, description, schedule, rows)
-        if uses_clock(replays[name].decider.agent) and not rows.has_times:
+        untimed = isinstance(log, TableLog) and log.time is None
+        if untimed and uses_clock(replays[name].decider.agent):
             raise ValueError(f"{log.path} must have a column of times for {name}, which forgets by the clock")
         others = (LOGGED,) if options.against in (None, name) else (LOGGED, options.against)
         evaluators[name] = Evaluator(schedule, rows, others, k=options.k)
@@ -185,10 +183,8 @@ def replay(
 class _PolicyReplay:
     """A policy that meets the rows of a log one after the other, and learns from those that it may.
 
-    Row t with the logged action a is accepted with probability `min(ρ, M)/M`, where `ρ = π_t(a | x)/p(a | x)`
-    and M is the largest possible weight: `1/p_min`, or that at which weights are clipped. M is the same for
-    all contexts: with a bound for each context, which is known where all arms' probabilities are, contexts
-    would be accepted by how alike the policies are there, and have another distribution than in the log.
+    A row is accepted with probability `min(ρ, M)/M`, where M is the largest possible weight: `1/p_min`, or
+    that at which weights are clipped. It is the same for all contexts, so that they keep their distribution.
     """
 
     def __init__(

@@ -125,12 +125,9 @@ class TableLog:
                 rows = max(1, self.bytes_at_once // (8 * len(self.columns)))
                 yield from file.iter_batches(batch_size=rows, columns=self.columns)
                 return
+        texts = dict.fromkeys(self.columns, pa.string())  # a type guessed from a block may not fit the next
         converting = csv.ConvertOptions(
-            include_columns=self.columns,
-            column_types=dict.fromkeys(
-                self.columns, pa.string()
-            ),  # a guess from a block may not fit the next
-            strings_can_be_null=True,
+            include_columns=self.columns, column_types=texts, strings_can_be_null=True
         )
         reading = csv.ReadOptions(block_size=self.bytes_at_once)
         with csv.open_csv(self.path, read_options=reading, convert_options=converting) as batches:
@@ -162,15 +159,10 @@ class TableLog:
                 problem = f"{self.propensity} must be a probability in (0, 1], got {chances[row]:g}"
                 raise ValueError(f"{self.path}: row {first_row + row}: {problem}")
         kept = {name: values[usable] for name, values in columns.items()}
-        rewards = kept[self.reward]
-        return TableBlock(
-            actions=kept.get(self.action, np.full(len(rewards), "", dtype=object)),
-            rewards=rewards,
-            features={name: kept[name] for name in self.features},
-            propensities=kept.get(self.propensity),
-            times=kept.get(self.time),
-            skipped=len(usable) - len(rewards),
-        )
+        rewards, features = kept[self.reward], {name: kept[name] for name in self.features}
+        actions = kept.get(self.action, np.full(len(rewards), "", dtype=object))
+        others = kept.get(self.propensity), kept.get(self.time), len(usable) - len(rewards)
+        return TableBlock(actions, rewards, features, *others)
 
 
 class ColumnError(ValueError):
