@@ -29,7 +29,6 @@ from driftwise.online.deciders.anchors import (
 )
 from driftwise.online.deciders.memories import BatchedMemories, Sums
 from driftwise.online.forking import BackgroundWork
-from driftwise.online.limits import run_silently
 from tests.online.streams import bits
 
 LIFE = anchor_life(1000)  # of an anchor of many dimensions, for those of few
@@ -157,16 +156,6 @@ def long_lives(monkeypatch):
 def first_sums(squared: bool = True) -> Sums:
     gram = RIDGES[:, None, None] * np.eye(FEW_DIM)
     return Sums(gram, gram.copy() if squared else None, np.zeros((len(RATES), FEW_DIM)))
-
-
-def test_a_matrix_that_rounding_has_made_indefinite_still_forecasts():
-    gram = np.array([np.eye(2), [[1, 1 + 1e-9], [1 + 1e-9, 1]]])  # the second has no factor
-    cross, features = np.array([[1.0, 2.0], [3.0, 3.0]]), np.array([1.0, 0.5])
-    memories = BatchedMemories(np.array([0.5, 1.0]), np.ones(2), Sums(gram, None, cross))
-    error, variance = run_silently(memories.forecast, features, 4.0)
-    direction = np.linalg.solve(gram, features[:, None])[..., 0]
-    np.testing.assert_allclose(error, 4 - np.vecdot(direction, cross))
-    np.testing.assert_allclose(variance, direction @ features)
 
 
 @pytest.mark.usefixtures("long_lives")

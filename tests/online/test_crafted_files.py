@@ -160,7 +160,10 @@ def resealed(path: Path, change: Callable[[dict[str, Any], dict[str, np.ndarray]
     agent_files.write_agent_file(path, agent_files.AgentFile(description, tensors))
 
 
-def put(name: str, value: Any, at: Any = ...) -> Callable[[Any, dict[str, np.ndarray]], None]:
+Change = Callable[[dict[str, Any], dict[str, np.ndarray]], Any]  # of a description and tensors
+
+
+def put(name: str, value: Any, at: Any = ...) -> Change:
     def change(_: Any, tensors: dict[str, np.ndarray]) -> None:
         tensors[name] = tensors[name].copy()
         tensors[name][at] = value
@@ -168,16 +171,12 @@ def put(name: str, value: Any, at: Any = ...) -> Callable[[Any, dict[str, np.nda
     return change
 
 
-def instead(name: str, array: Any) -> Callable[[Any, dict[str, np.ndarray]], None]:
+def instead(name: str, array: Any) -> Change:
     return lambda _, tensors: tensors.update({name: np.asarray(array)})
 
 
-def described(**changes: Any) -> Callable[[dict[str, Any], Any], None]:
+def described(**changes: Any) -> Change:
     return lambda description, _: description.update(changes)
-
-
-def agent_described(**changes: Any) -> Callable[[dict[str, Any], Any], None]:
-    return lambda description, _: description["agent"].update(changes)
 
 
 def nested(depth: int) -> Any:
@@ -192,81 +191,57 @@ def text(ids: Any) -> np.ndarray:
 
 
 HUGE = {"type": "Spec", "num_states": 1, "num_actions": 1, "dim": 10**9, "horizon": 1}
-CRAFTED: dict[str, Callable[[Any, Any], Any]] = {
-    "no kind": lambda description, _: description.pop("kind"),
-    "a kind that is a list": described(kind=[]),
-    "a kind of nobody": described(kind="oracle"),
-    "no agent": lambda description, _: description.pop("agent"),
-    "an agent that is a number": described(agent=3),
-    "an agent that is another part": described(agent={"type": "NoForgetting"}),
-    "an agent of no type": described(agent={"type": []}),
-    "an agent nested deeply": described(agent=nested(400)),
-    "a name too many": described(more=1),
-    "a seed below 0": described(seed=-1),
-    "a seed that is a word": described(seed="0"),
-    "an algorithm that is a list": described(algorithm=[]),
-    "a billion draws": described(num_draws=10**9),
-    "no room for what waits": described(max_pending=1),
-    "an agent of a billion dimensions": agent_described(spec=HUGE),
-    "an agent of more dimensions": agent_described(spec=HUGE | {"dim": 4}),
-    "an agent of other parts": agent_described(forgetting={"type": "SlidingWindow", "length": 10**9}),
-    "a rate above 1": agent_described(forgetting={"type": "ExponentialWeights", "rate": 2.0}),
-    "no state": lambda _, tensors: tensors.pop("state.0"),
-    "a state that is not finite": put("state.0", np.nan, (0, 0, 0)),
-    "a state that is infinite": put("state.2", np.inf),
-    "a state of other numbers": lambda _, tensors: tensors.update(
-        {"state.0": tensors["state.0"].astype(bool)}
-    ),
-    "a state of another shape": instead("state.0", np.eye(4)[None]),
-    "a clock below 0": put("state.4", -1),
-    "a clock near the end of time": put("state.4", 2**63 - 1),
-    "a gauge of two": instead("gauge", [1.0, 2.0]),
-    "a gauge without numbers": put("gauge", np.nan),
-    "a gauge of fewer than none": put("gauge", -1.0),
-    "samples below 0": put("samples", -1),
-    "samples that are fractions": instead("samples", 0.5),
-    "counts below 0": put("pending.counts", -5),
-    "counts of one": instead("pending.counts", np.array([25])),
-    "counts that are fractions": instead("pending.counts", [25.5, 0.5]),
-    "counts near the end of time": put("pending.counts", 2**63 - 1, 0),
-    "more expired than made": put("pending.counts", 10**12, 1),
-    "fewer made than wait": put("pending.counts", 1, 0),
-    "ids twice": instead("pending.ids", text(["a", "a", "b", "c"])),
-    "ids fewer than wait": instead("pending.ids", text(["a", "b"])),
-    "ids that are numbers": instead("pending.ids", text([1, 2, 3, 4])),
-    "ids that are no list": instead("pending.ids", text("abcd")),
-    "ids without end": instead("pending.ids", text(["a", "b", "c", "x" * 201])),
-    "ids that are no text": put("pending.ids", 255),
-    "ids that wait and are gone": lambda _, tensors: tensors.update({"pending.gone": tensors["pending.ids"]}),
-    "expired ones that are not gone": instead("pending.gone", text([])),
-    "rounds twice": put("pending.rounds", 3),
-    "rounds to come": put("pending.rounds", 1000, -1),
-    "times that are not finite": put("pending.times", np.nan),
-    "a latest time beyond the calendar": put("pending.latest", 1e300),
-    "a time beyond the calendar": put("pending.times", -1e300, (0, 0)),
-    "an age from before its decision": lambda _, tensors: tensors["pending.times"].put(1, 0.0),
-    "metadata that is a list": described(metadata=[]),
-    "ids without numbers": instead("pending.numbers", np.zeros((0, 3))),
-    "indices that are not finite": put("pending.numbers", np.inf),
-    "an arm below 0": put("pending.numbers", -1.0, (0, 0)),
-    "features of another length": instead("pending.features", np.zeros((4, 7))),
-    "features that are not finite": put("pending.features", np.nan),
-}
-PLANNED: dict[str, Callable[[Any, Any], Any]] = {
-    "plans of fewer": instead("plans.0.shapes", np.array([[1, 2]])),
-    "plans of a shape below 0": put("plans.0.shapes", -1),
-    "plans of huge shapes": put("plans.0.shapes", 1 << 62),
-    "plans of no shape": instead("plans.0.shapes", np.zeros((0, 2), dtype=np.int64)),
-    "plans of fractions": instead("plans.0.shapes", np.full((4, 2), 0.5)),
-    "plans that are not finite": put("plans.2.values", np.nan),
-    "an arm that was not offered": put("pending.numbers", 4.0, (0, 0)),
-}
+DESCRIBED: list[tuple[str, Any]] = [
+    ("kind", []), ("kind", "oracle"), ("agent", 3), ("agent", {"type": "NoForgetting"}),
+    ("agent", {"type": []}), ("agent", nested(400)), ("more", 1), ("seed", -1), ("seed", "0"),
+    ("algorithm", []), ("max_pending", 1), ("num_draws", 10**9), ("metadata", []),
+]  # fmt: skip
+AGENT = [
+    ("spec", HUGE), ("spec", HUGE | {"dim": 4}), ("forgetting", {"type": "SlidingWindow", "length": 10**9}),
+    ("forgetting", {"type": "ExponentialWeights", "rate": 2.0}),
+]  # fmt: skip
+PUT: list[tuple[Any, ...]] = [
+    ("state.0", np.nan, (0, 0, 0)), ("state.2", np.inf), ("state.4", -1), ("state.4", 2**63 - 1),
+    ("gauge", np.nan), ("gauge", -1.0), ("samples", -1), ("pending.counts", -5),
+    ("pending.counts", 2**63 - 1, 0), ("pending.counts", 10**12, 1), ("pending.counts", 1, 0),
+    ("pending.ids", 255), ("pending.rounds", 3), ("pending.rounds", 1000, -1), ("pending.times", np.nan),
+    ("pending.latest", 1e300), ("pending.times", -1e300, (0, 0)), ("pending.times", 0.0, (0, 1)),
+    ("pending.numbers", np.inf), ("pending.numbers", -1.0, (0, 0)), ("pending.features", np.nan),
+]  # fmt: skip
+INSTEAD: list[tuple[str, Any]] = [
+    ("state.0", np.ones((1, 3, 3), dtype=bool)), ("state.0", np.eye(4)[None]), ("gauge", [1.0, 2.0]),
+    ("samples", 0.5), ("pending.counts", np.array([25])), ("pending.counts", [25.5, 0.5]),
+    ("pending.ids", text(["a", "a", "b", "c"])), ("pending.ids", text(["a", "b"])),
+    ("pending.ids", text([1, 2, 3, 4])), ("pending.ids", text("abcd")),
+    ("pending.ids", text(["a", "b", "c", "x" * 201])), ("pending.gone", text([])),
+    ("pending.numbers", np.zeros((0, 3))), ("pending.features", np.zeros((4, 7))),
+]  # fmt: skip
+CRAFTED: list[Change] = [
+    *(described(**{name: value}) for name, value in DESCRIBED),
+    *(lambda description, _, part=part: description["agent"].update([part]) for part in AGENT),
+    *(put(*given) for given in PUT),
+    *(instead(*given) for given in INSTEAD),
+    *(lambda description, _, name=name: description.pop(name) for name in ("kind", "agent")),
+    lambda _, tensors: tensors.pop("state.0"),
+    lambda _, tensors: tensors.update({"pending.gone": tensors["pending.ids"]}),
+]
+PLANNED = [
+    instead("plans.0.shapes", np.array([[1, 2]])),
+    instead("plans.0.shapes", np.zeros((0, 2), dtype=np.int64)),
+    instead("plans.0.shapes", np.full((4, 2), 0.5)),
+    put("plans.0.shapes", -1),
+    put("plans.0.shapes", 1 << 62),
+    put("plans.2.values", np.nan),
+    put("pending.numbers", 4.0, (0, 0)),  # an arm that was not offered
+]
 
 
-@pytest.mark.parametrize("how", [*CRAFTED, *PLANNED])
-def test_numbers_that_are_no_agent_are_refused(how, path):
-    saved(path, "d_lin_ucb" if how in CRAFTED else "d_lin_ts")
-    resealed(path, {**CRAFTED, **PLANNED}[how])
+@pytest.mark.parametrize(
+    ("name", "change"), [("d_lin_ucb", each) for each in CRAFTED] + [("d_lin_ts", each) for each in PLANNED]
+)
+def test_numbers_that_are_no_agent_are_refused(name, change, path):
+    saved(path, name)
+    resealed(path, change)
     refused(path, "(the agent in it cannot be made|it is of a) ")
 
 

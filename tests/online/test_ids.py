@@ -17,13 +17,6 @@ from tests.online.streams import bits, make
 ARMS = np.array([[0.6, 0.0, 0.8], [0.1, 0.5, 0.2]])
 
 
-def test_two_bandits_of_one_file_give_different_ids(tmp_path: Path) -> None:
-    path = tmp_path / "agent.safetensors"
-    make().save(path)
-    ids = {bandit.decide(ARMS).id for bandit in (load(path), load(path), make(), make())}
-    assert len(ids) == 4
-
-
 def test_a_reward_of_a_decision_that_a_crash_has_lost_is_told_from_all_others(tmp_path: Path) -> None:
     path, bandit = tmp_path / "agent.safetensors", make()
     kept = bandit.decide(ARMS)

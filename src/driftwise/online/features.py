@@ -1,8 +1,4 @@
-"""Features of states in the unit ball: vectors in which values are nearly linear.
-
-A basis maps a state to a vector of norm at most one. `PerAction` gives each action a block of its own, for
-an `EpisodicAgent`. `Transformed` and `Custom` are not saved with an agent; the others are.
-"""
+"""Features of states in the unit ball, for an `EpisodicAgent`: vectors in which values are nearly linear."""
 
 from __future__ import annotations
 
@@ -67,7 +63,7 @@ class PerAction:
 
 @dataclass(frozen=True)
 class Custom:
-    """A function of your own from a state to `[num_actions, dim]`, with norms of at most one."""
+    """A function of your own from a state to `[num_actions, dim]`, which no file can keep."""
 
     function: Callable[[Any], np.ndarray]
     num_actions: int
@@ -96,9 +92,7 @@ class OneHot:
 
 @record
 class Fourier:
-    r"""$\cos(\pi c \cdot x)/\sqrt D$ for all $c \in \{0, \dots, \text{order}\}^n$; the box is $[0, 1]^n$.
-
-    $D = (\text{order} + 1)^n$ is their number, so that norms are at most one.
+    r"""$\cos(\pi c \cdot x)/\sqrt D$ for the $D$ of $c \in \{0, \dots, \text{order}\}^n$; $x \in [0, 1]^n$.
 
     Reference: Konidaris, Osentoski & Thomas, "Value Function Approximation in Reinforcement Learning using
     the Fourier Basis", AAAI 2011.
@@ -127,9 +121,8 @@ class Fourier:
 class RadialBasis:
     r"""$\exp(-\|x - c_i\|^2/2w^2)$ over the sum of them all: shares of centres, with norms of at most one.
 
-    `centres="grid"` puts `per_axis` centres along each axis of the box, `"random"` draws `per_axis`$^n$ of
-    them uniformly, by `seed`. `width` $w$ is measured in the box as $[0, 1]^n$; by default it is half the
-    distance of a grid's centres.
+    `centres="grid"` puts `per_axis` centres along each axis of the box, $[0, 1]^n$, `"random"` draws as many
+    uniformly. `width` is $w$, by default half the distance of a grid's centres.
     """
 
     low: tuple[float, ...]
@@ -165,9 +158,8 @@ class RadialBasis:
 class Tiles:
     r"""Tile coding: the tile in which the state lies, in each of several grids that are shifted.
 
-    A grid has `per_axis` tiles along each axis of the box and one more for its shift. Each of `num_tilings`
-    $T$ grids has one tile with the value $1/\sqrt T$: norms are one. Grid $k$ is shifted by
-    $k(1, 3, 5, \dots)/T$ tiles, modulo one.
+    Grid $k$ of `num_tilings` $T$ has `per_axis` tiles along each axis of the box and one more for its shift
+    by $k(1, 3, 5, \dots)/T$ tiles, modulo one. One tile of each has the value $1/\sqrt T$.
 
     Reference: Sutton & Barto, "Reinforcement Learning", 2018, section 9.5.4.
     """
@@ -195,11 +187,7 @@ class Tiles:
 
 @dataclass(frozen=True)
 class Transformed:
-    """The output of a fitted transformer of scikit-learn: anything that has `transform`.
-
-    Vectors are divided by `scale`, or by their own norms where these are larger, so that none leaves the
-    unit ball. `Transformed.fitted(transformer, states)` takes the largest norm among some states as scale.
-    """
+    """The output of a transformer of scikit-learn, divided by `scale`, or by its norm if that is larger."""
 
     transformer: Any
     dim: int
@@ -213,7 +201,7 @@ class Transformed:
 
     @classmethod
     def fitted(cls, transformer: Any, states: Any) -> Transformed:
-        """Return the features of a transformer, which is fitted to `states` `[N, n]` here."""
+        """Return features of a transformer fitted to `states` `[N, n]`, with the largest norm as scale."""
         rows = _dense(transformer.fit(states).transform(states))
         return cls(transformer, rows.shape[1], float(np.linalg.norm(rows, axis=1).max()))
 
@@ -250,8 +238,7 @@ def _check_box(basis: Any) -> None:
 
 def _in_box(basis: Any, state: Any) -> np.ndarray:
     """Return the state in `[0, 1]^n`; one outside of the box is moved to its edge."""
-    vector = require_array("state", np.ravel(state), (len(basis.low),))
-    low = np.array(basis.low)
+    vector, low = require_array("state", np.ravel(state), (len(basis.low),)), np.array(basis.low)
     return np.clip((vector - low) / (np.array(basis.high) - low), 0.0, 1.0)
 
 

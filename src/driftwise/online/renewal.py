@@ -47,15 +47,11 @@ def renew_state(state: Any, block: np.ndarray) -> Any:
       \tilde\Lambda' = (I, -G)\,\tilde\Lambda\,(I, -G)^\top, \qquad G = \Lambda_{RK}\Lambda_{KK}^{-1},$$
 
     and $\lambda I$ takes its place. Since $(I, -G)\Lambda = (\Lambda', 0)$, the estimate
-    $x^\top\Lambda^{-1}b$ and the norms of $\Lambda^{-1}$ and of $\Lambda^{-1}\tilde\Lambda\Lambda^{-1}$
-    stay as they are for every x that is 0 in K. Without forgetting, and with restarts, all later estimates
-    are as if the block had been kept beside the others. Exponential weights forget the marginalised sums as
-    they are. The norm of $\Lambda^{-1}$ is then never below that with a block that is kept and forgets too:
+    $x^\top\Lambda^{-1}b$ and both norms stay as they are for every x that is 0 in K. Under exponential
+    weights the norm of $\Lambda^{-1}$ is later never below that with a block that is kept and forgets too:
     the marginal of $\eta\Lambda + (1-\eta)\lambda I$ is at least $\eta\Lambda' + (1-\eta)\lambda I$. A radius
-    that depends on $\log\det\Lambda$ loses the share of the block.
-
-    Agents that keep samples, in windows or for likelihoods, can reset a block that no sample shares with
-    others; all else is an `ArgumentError`.
+    that depends on $\log\det\Lambda$ loses the share of the block. Agents that keep samples can reset a block
+    that no sample shares with others; all else is an `ArgumentError`.
     """
     if isinstance(state, Moments):
         return _marginal(state, block)
@@ -87,7 +83,11 @@ def _marginal(moments: Moments, block: np.ndarray) -> Moments:
             beside |= (gram[..., block] != 0).reshape(-1, dim, len(block)).any(axis=(0, 2))
     beside[block] = False
     shared = np.flatnonzero(beside)  # coordinates that some sample has with the block; the others stay
-    memory = _renew_memory(moments, block, shared)
+    memory = moments.memory
+    if keeps_samples(moments):
+        if len(shared) or not isinstance(memory, (WindowMemory, Likelihood)):
+            raise _refused(memory, "one that keeps samples, which have these weights and others")
+        memory = _cleared_samples(memory, block)
     across, inside = (moments.gram[..., rows[:, None], block] for rows in (shared, block))
     gain = np.swapaxes(np.linalg.solve(inside, np.swapaxes(across, -1, -2)), -1, -2)  # G
     unit = np.broadcast_to(np.eye(len(shared)), (*gain.shape[:-1], len(shared)))
@@ -109,19 +109,13 @@ def _marginal(moments: Moments, block: np.ndarray) -> Moments:
     return moments._replace(gram=marginal(moments.gram), gram_sq=gram_sq, cross=cross, memory=memory)
 
 
-def _renew_memory(moments: Moments, block: np.ndarray, shared: np.ndarray) -> Any:
-    memory = moments.memory
-    if not keeps_samples(moments):
-        return memory
-    if len(shared) or not isinstance(memory, (WindowMemory, Likelihood)):
-        raise _refused(memory, "one that keeps samples, which have these weights and others")
+def _cleared_samples(memory: WindowMemory | Likelihood, block: np.ndarray) -> WindowMemory | Likelihood:
     if isinstance(memory, Likelihood):
         cleared = {name: _cleared(getattr(memory, name), block) for name in ("features", "estimate", "theta")}
         return memory._replace(**cleared)
     samples = memory.samples._replace(features=_cleared(memory.samples.features, block))
-    cross = memory.recent_cross.copy()
-    cross[..., block, :] = 0
     gram_sq = None if memory.recent_gram_sq is None else _without(memory.recent_gram_sq, block)
+    cross = np.swapaxes(_cleared(np.swapaxes(memory.recent_cross, -1, -2), block), -1, -2)
     return WindowMemory(samples, _without(memory.recent_gram, block), gram_sq, cross)
 
 

@@ -18,11 +18,11 @@ from driftwise.online.deciders.anchors import (
 from driftwise.online.deciders.definition import Pair
 from driftwise.online.deciders.memories import Sums
 
+Arrays = Sequence[np.ndarray]
+
 
 class DelayedSum:
-    r"""The matrix $M \leftarrow \eta M + \phi\phi^\top + (1-\eta)\lambda I$, updated many samples at a time.
-
-    All samples since the last update are added at once, as one product of matrices,
+    r"""The matrix $M \leftarrow \eta M + \phi\phi^\top + (1-\eta)\lambda I$, updated many samples at a time:
 
     $$M_{t+n} = \eta^nM_t + F^\top\mathrm{diag}(\eta^{n-1}, \dots, \eta, 1)F + (1-\eta^n)\lambda I,$$
 
@@ -69,9 +69,8 @@ class AnchoredMemories:
     r"""Memories that each have their inverse from an anchor, with a relative error below $10^{-8}$.
 
     Anchors are replaced in turns. The thread that computes one brings the sums up to date for it. Of a memory
-    that has led of late it also turns $\tilde\Lambda$ into the anchor's coordinates: an estimate then stays
-    in these. Eigenvectors lie side by side, so that one product turns a sample into the coordinates of all.
-    The methods are those of `BatchedMemories`.
+    that has led of late it also turns $\tilde\Lambda$ into the anchor's coordinates. Eigenvectors lie side by
+    side, so that one product turns a sample into the coordinates of all.
     """
 
     def __init__(self, rates: np.ndarray, ridges: np.ndarray, sums: Sums) -> None:
@@ -118,13 +117,7 @@ class AnchoredMemory:
     """A regression of one rate, with its anchored inverse; `estimate` and `spread` are as in `Sums`."""
 
     def __init__(
-        self,
-        grams: Sequence[np.ndarray],
-        views: Sequence[np.ndarray],
-        rate: float,
-        ridge: float,
-        recent: RecentSamples,
-        first: float,
+        self, grams: Arrays, views: Arrays, rate: float, ridge: float, recent: RecentSamples, first: float
     ) -> None:
         """Make it from `Λ` and any `Λ̃`, and from views of `b`, of `Qᵀb` and of the eigenvectors `Q`."""
         self._sums = [DelayedSum(gram, rate**power, ridge, recent) for power, gram in enumerate(grams, 1)]
@@ -185,7 +178,7 @@ class AnchoredMemory:
         self._led = False
         return lambda: factorise([work() for work in works], turn=turn)
 
-    def _install(self, sums: Sequence[np.ndarray], turned: np.ndarray | None, number: int) -> None:
+    def _install(self, sums: Arrays, turned: np.ndarray | None, number: int) -> None:
         """Go on from sums that have samples up to that number, and any `QᵀΛ̃Q`."""
         for old, new in zip(self._sums, sums, strict=True):
             old.matrix, old.since = new, number

@@ -41,11 +41,9 @@ _NUMBERS = {"ridge": float, "tick": int, "weight": float, "weight_sq": float, "e
 class LeastSquaresDecider:
     """`LeastSquares` for one state and one step, with `Ucb`, or with `Thompson` and `num_draws`.
 
-    It has the same formulas without the axes of steps and states. Bounds under a forgetting that only shrinks
-    are updated in place: three times as fast. In many dimensions they take the inverse from an anchor.
-
-    Many draws have the distribution of those of `PlannedDecider`, from one inverse and one root for all of
-    them. An arm's probability is the share of draws that it wins.
+    It has the same formulas without the axes of steps and states. Sums are updated in place where the
+    forgetting only shrinks; in many dimensions bounds take the inverse from an anchor. Many draws have the
+    distribution of those of `PlannedDecider`: an arm's probability is the share of draws that it wins.
     """
 
     def __init__(self, agent: LeastSquares, draws: RoundDraws, num_draws: int = 1) -> None:

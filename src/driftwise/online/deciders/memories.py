@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from driftwise.base.arrays import cholesky_or_nan, map_tree, solve_or_nan, solve_rows_or_nan
+from driftwise.base.types import Array
 from driftwise.online.deciders.definition import Pair
 from driftwise.parts.noise import MAX_SQUARE
 
@@ -87,18 +87,10 @@ def upper_bounds(estimate: Pair, radius: float) -> Pair:
 
 
 class NumpyMixture:
-    """Memories that learn from the same samples and are weighed by their forecasts.
-
-    `CompiledMixture` has the same methods, and the same numbers to rounding.
-    """
+    """Memories that learn from the same samples and are weighed by their forecasts."""
 
     def __init__(
-        self,
-        rates: np.ndarray,
-        ridges: np.ndarray,
-        prior: np.ndarray,
-        numbers: MixtureNumbers,
-        kind: Callable[[np.ndarray, np.ndarray, Sums], Any] = BatchedMemories,
+        self, rates: Array, ridges: Array, prior: Array, numbers: MixtureNumbers, kind: Any = BatchedMemories
     ) -> None:
         self._memories, square, ones = kind(rates, ridges, numbers.sums), rates**2, np.ones(len(rates))
         self._ones, self._worst = ones, MAX_SQUARE * ones

@@ -20,9 +20,8 @@ from driftwise.parts.mirror_descent import project_to_ball
 class MirrorDescentDecider:
     """`MirrorDescent` with upper confidence bounds, or a mixture of such memories; the heaviest decides.
 
-    It has the same formulas without the axes of steps and states, for J memories at once, whose moments are
-    stacked: `[J, ...]`. One memory is a stack of one. Its policy acts on the index before the link, that of a
-    mixture on the mean reward.
+    Moments of J memories are stacked: `[J, ...]`; one memory is a stack of one. Its policy acts on the index
+    before the link, that of a mixture on the mean reward.
     """
 
     def __init__(self, agent: MirrorDescent | MixtureOfMemories, draws: RoundDraws) -> None:

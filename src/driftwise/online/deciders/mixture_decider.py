@@ -15,7 +15,7 @@ from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, Mi
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import index_part
 from driftwise.base.random import draw_normal, fold
-from driftwise.base.types import Key, Moments, Radius
+from driftwise.base.types import Array, Key, Moments, Radius
 from driftwise.online.deciders.anchored_memories import AnchoredMemories
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM
 from driftwise.online.deciders.definition import (
@@ -51,10 +51,8 @@ KERNEL = load_kernel()
 class MixtureDecider:
     """`MixtureOfMemories` of least squares with exponential weights, for one step.
 
-    It computes the index of the heaviest memory only, or of the one that is drawn. The numbers of each memory
-    are in the mixture; those of all together are here, in Python's numbers.
-
-    Agents that draw do so `num_draws` times, as in `PlannedDecider`.
+    It computes the index of the memory that decides only. The numbers of each memory are in the mixture;
+    those of all together are here, in Python's numbers. Agents that draw do so `num_draws` times.
     """
 
     def __init__(self, agent: MixtureOfMemories, draws: RoundDraws, num_draws: int = 1) -> None:
@@ -202,9 +200,7 @@ def _noise_sums(
 class CompiledMixture:
     """The fast form of `NumpyMixture`, whose arrays C owns; `stats` and the weights are read-only views."""
 
-    def __init__(
-        self, rates: np.ndarray, ridges: np.ndarray, prior: np.ndarray, numbers: MixtureNumbers
-    ) -> None:
+    def __init__(self, rates: Array, ridges: Array, prior: Array, numbers: MixtureNumbers) -> None:
         self._kernel = KERNEL(rates, ridges, prior, *numbers.sums, *numbers[1:], MAX_SQUARE)
         view = np.frombuffer(self._kernel).reshape(-1, len(rates))
         self.stats, self.log_weights, self.weights = view[:-2], view[-2], view[-1]
