@@ -1,7 +1,5 @@
 """Scores of adaptation as they are defined, one loop after the other."""
 
-from __future__ import annotations
-
 import math
 
 

@@ -1,7 +1,5 @@
 """A mixture of memories by its definition: every sum over the whole history, Student's t from SciPy."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Adversarial bandits as their papers print them: the EXP3 family, and one with linear rewards in blocks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

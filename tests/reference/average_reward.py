@@ -1,7 +1,5 @@
 """UCRL2 and its kin by plain loops over the whole history, and gains as linear programs."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence

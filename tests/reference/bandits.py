@@ -1,7 +1,5 @@
 """Linear bandits as the papers print them: every sum over the past written out, every matrix inverted."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple

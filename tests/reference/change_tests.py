@@ -1,7 +1,5 @@
 """Tests of a change and detectors from their definitions, and what restarts on them: all samples are kept."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence

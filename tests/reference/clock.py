@@ -1,7 +1,5 @@
 """Forgetting by the clock, as plain sums over events."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 Rounds are counted from 1, as in the papers.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple

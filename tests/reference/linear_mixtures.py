@@ -1,7 +1,5 @@
 """OPPO, UCRL-VTR and UCRL-VTR+ by their papers, line by line, with the whole history in memory."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """OPT-RLSVI, MatrixRL and LSVI-UCB++ by their papers, line by line, with the whole history in memory."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """MASTER as Wei & Luo (2021) print it: lists of instances, sums taken anew in every round."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

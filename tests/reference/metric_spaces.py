@@ -1,7 +1,5 @@
 """Adaptive Q-learning with a tree of squares for every step, and kernel means of the whole history."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 
@@ -25,7 +23,7 @@ class Square:
             for low, at in zip((self.x, self.y), place, strict=True)
         )
 
-    def leaf(self, place: np.ndarray) -> Square:
+    def leaf(self, place: np.ndarray) -> "Square":
         """The active square around a place."""
         for child in self.children:
             if child.holds(place):

@@ -1,7 +1,5 @@
 """dLinUCB (Wu, Iyer & Wang 2018, Algorithm 1) as lists of objects."""
 
-from __future__ import annotations
-
 import math
 from statistics import NormalDist
 from typing import Any

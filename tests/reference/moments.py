@@ -1,7 +1,5 @@
 """Weighted sums of the regression from their definition: every reward is added for itself."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Ridge regression with a block of weights for every arm that there ever was: nothing is ever taken out."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

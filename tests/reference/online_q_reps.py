@@ -1,7 +1,5 @@
 """Online Q-REPS (Neu & Olkhovskaya 2021), line by line, its dual left to a solver for any smooth function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np

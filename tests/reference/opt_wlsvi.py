@@ -1,7 +1,5 @@
 """OPT-WLSVI (Touati & Vincent 2020, Algorithm 1), line by line, with the whole history in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What plain loops share: what they plan, the weights of the past, and the sums of a regression."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 

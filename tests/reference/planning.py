@@ -1,7 +1,5 @@
 """Dynamic programming with the kernel written out, and variation summed model by model."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 

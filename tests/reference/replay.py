@@ -3,8 +3,6 @@
 Li, Chu, Langford & Wang 2011 for the replay, Dudík, Langford & Li 2011 for the doubly robust estimate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Waudby-Smith & Ramdas 2024 for the plug-in empirical Bernstein bound; the others share its supermartingale.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

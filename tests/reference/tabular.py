@@ -1,7 +1,5 @@
 """UCBVI and Q-learning as their papers print them, line by line."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

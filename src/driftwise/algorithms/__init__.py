@@ -4,8 +4,6 @@ Every module of this package is imported, and what they register is an attribute
 Actions that tie are drawn evenly unless a docstring says otherwise; papers mostly leave that open.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from driftwise.algorithms.algorithm import ALGORITHMS, Algorithm, build, register, tuned_by

@@ -240,7 +240,7 @@ def _validated(maker: Callable[P, A], name: str) -> Callable[P, A]:
         bound = bind_arguments(name, expected, *args, **kwargs)
         require_instance(first, bound.arguments[first], Spec if first == "spec" else object)
         with overflow_errors(name, bound.arguments):
-            return maker(*bound.args, **bound.kwargs)
+            return maker(*bound.args, **bound.kwargs)  # pyright: ignore[reportCallIssue]
 
     setattr(validated, "__signature__", expected)  # noqa: B010
     return validated

@@ -1,7 +1,5 @@
 """Recipes for any problem: least squares of your own parts, and uniform play."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from driftwise.algorithms.algorithm import register

@@ -1,7 +1,5 @@
 """Checks, starting values, greedy plans and running variances that agents with counts share."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -50,7 +48,7 @@ class RunningVariance(NamedTuple):
     mean: Array  # [H, S, A]
     squares: Array  # [H, S, A] Σ(x − mean)²
 
-    def add(self, value: Array, here: Array, count: Array) -> RunningVariance:
+    def add(self, value: Array, here: Array, count: Array) -> "RunningVariance":
         """With `value` added where `here` is 1; `count` has that visit already."""
         share = here / namespace(here).where(here > 0, count, 1.0)
         off = value - self.mean
