@@ -148,14 +148,11 @@ def decisions(agent: Any, *, unit: float = 1.0, constant: float = 0.0) -> list[i
     return chosen
 
 
+@pytest.mark.parametrize("changed", [dict(unit=1024.0), dict(constant=100.0)], ids=str)
 @pytest.mark.parametrize("recipe", [adaptive_lin_ucb, adaptive_lin_ts])
-def test_the_unit_of_rewards_changes_no_decision(recipe):
-    assert decisions(recipe(BANDIT)) == decisions(recipe(BANDIT), unit=1024.0)
-
-
-@pytest.mark.parametrize("recipe", [adaptive_lin_ucb, adaptive_lin_ts])
-def test_a_constant_in_the_rewards_changes_no_decision_where_a_feature_is_constant(recipe):
-    assert decisions(recipe(BANDIT)) == decisions(recipe(BANDIT), constant=100.0)
+def test_neither_the_unit_of_rewards_nor_a_constant_in_them_changes_a_decision(recipe, changed):
+    """A constant where a feature is constant."""
+    assert decisions(recipe(BANDIT)) == decisions(recipe(BANDIT), **changed)
 
 
 @pytest.mark.parametrize(
@@ -237,11 +234,8 @@ def test_what_forecasts_nothing_is_refused():
         adaptive(sw_lin_ucb(BANDIT, length=(3, 9), noise_scale=0.3), fresh="at_alarm")
     with pytest.raises(ValueError, match=r"ridge must be one number; only `adaptive\(base\)` takes several"):
         adaptive_lin_ucb(BANDIT, ridge=(0.1, 1.0))
-
-
-def test_spec_of_a_bandit_is_asked_for():
     with pytest.raises(ValueError, match="spec must be a bandit's"):
-        adaptive_lin_ucb(Spec(num_states=2, num_actions=2, dim=4, horizon=2))
+        adaptive_lin_ucb(SPEC)
 
 
 @pytest.mark.parametrize(("recipe", "horizon"), [(adaptive_lin_ucb, 1), (adaptive_opt_wlsvi, 3)])

@@ -200,21 +200,17 @@ def test_sampled_returns_average_to_the_exact_values(name):
 
 
 def test_recipes_are_the_parts_they_are_described_as():
-    algorithms = dw.algorithms
-    assert algorithms.opt_wlsvi(
-        SPEC, rate=0.9, radius=2, norm="single", clip="tight", ridge=3
-    ) == parts.LeastSquares(SPEC, parts.ExponentialWeights(0.9), parts.Ucb(2, "single"), 3, "tight")
-    assert algorithms.lsvi_ucb(SPEC, radius=2) == parts.LeastSquares(SPEC, parts.NoForgetting(), parts.Ucb(2))
-    assert algorithms.lsvi_ucb_restart(SPEC, period=4, radius=2) == parts.LeastSquares(
-        SPEC, parts.PeriodicRestart(4), parts.Ucb(2)
-    )
-    assert algorithms.sw_lsvi_ucb(SPEC, length=4, radius=2) == parts.LeastSquares(
-        SPEC, parts.SlidingWindow(4), parts.Ucb(2)
-    )
-    assert algorithms.epsilon_greedy_lsvi(SPEC, epsilon=0.1, rate=0.9) == parts.LeastSquares(
-        SPEC, parts.ExponentialWeights(0.9), parts.EpsilonGreedy(0.1)
-    )
-    assert algorithms.uniform(SPEC) == parts.LeastSquares(SPEC, parts.NoForgetting(), parts.Uniform())
+    algorithms, weights, none = dw.algorithms, parts.ExponentialWeights(0.9), parts.NoForgetting()
+    own: dict[str, Any] = dict(norm="single", clip="tight", ridge=3)
+    for made, described in {
+        algorithms.opt_wlsvi(SPEC, rate=0.9, radius=2, **own): (weights, parts.Ucb(2, "single"), 3, "tight"),
+        algorithms.lsvi_ucb(SPEC, radius=2): (none, parts.Ucb(2)),
+        algorithms.lsvi_ucb_restart(SPEC, period=4, radius=2): (parts.PeriodicRestart(4), parts.Ucb(2)),
+        algorithms.sw_lsvi_ucb(SPEC, length=4, radius=2): (parts.SlidingWindow(4), parts.Ucb(2)),
+        algorithms.epsilon_greedy_lsvi(SPEC, epsilon=0.1, rate=0.9): (weights, parts.EpsilonGreedy(0.1)),
+        algorithms.uniform(SPEC): (none, parts.Uniform()),
+    }.items():
+        assert made == parts.LeastSquares(SPEC, *described)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import re
 from typing import Any
 
 import numpy as np
@@ -120,13 +119,6 @@ def test_oppo_learns_how_the_anchors_mix():
     environment = make(drift=STATIONARY)
     *_, last = dw.play(oppo(SPEC, step_size=0.1, radius=0.1, ridge=1e-3), environment, 300)
     np.testing.assert_allclose(last.plan.weights[1], [1, 0], rtol=0, atol=0.25)
-
-
-def test_a_problem_without_kernels_is_refused_in_one_sentence():
-    environment = make_bandit()
-    message = f"environment must have rewards and measures, which the agent needs, got {environment!r}"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        dw.simulate(oppo(BANDIT, step_size=0.1, radius=0.1), environment, num_episodes=3)
 
 
 def test_the_radius_of_the_theorem_on_oppo():

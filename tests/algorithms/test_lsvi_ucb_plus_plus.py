@@ -73,16 +73,6 @@ def test_tables_only_come_closer_and_the_optimum_is_between_them():
     assert any((one.plan.q < exact - 0.01).any() for one in greedy)
 
 
-def test_tables_change_with_a_switch_alone_and_there_are_few():
-    """Each doubles a determinant of at most `(λ + K/(dH²))^d`, in one of H steps, from λ^d."""
-    _, played = still(300)
-    switches = [bool(one.carry.state.switched) for one in played]
-    for one, switched in zip(played, switches, strict=True):
-        assert switched or (one.carry.state.upper == one.before.upper).all()
-    dim, ridge = SPEC.dim, NUMBERS["ridge"]
-    assert 3 < sum(switches) <= HORIZON * dim * math.log2(1 + 300 / (ridge * dim * HORIZON**2))
-
-
 def test_with_equal_variances_its_first_tables_are_those_of_lsvi_ucb():
     """`σ̄ = H` makes `Σ` that of a ridge `λH²`, over `H²`; from then on tables may only fall."""
     _, played = still(12, lower_radius=0.0, squares_radius=0.0, gap_scale=0.0, width_scale=0.0)
