@@ -10,7 +10,9 @@ import driftwise as dw
 from driftwise import parts
 from driftwise.algorithms import ALGORITHMS
 from driftwise.base import Agent
+from driftwise.checks import ContractError, check_agent
 from driftwise.environments import Environment, PlayedEpisode
+from driftwise.experiments import EXPERIMENTS, run_experiment
 from tests import examples
 from tests.exact import optimal_values
 from tests.examples import BANDIT, BANDIT_PARAMETERS, DRIFTS, NUM_EPISODES, NUM_RUNS, PARAMETERS, SPEC, agent
@@ -175,18 +177,77 @@ def test_what_forgets_nothing_within_the_run_plays_as_what_never_forgets(name, n
         ("restart_q_ucb", {}, dict(scale=(0.01, 0.05), period=(7, 19))),
         ("ucbvi", dict(bonus="bernstein"), dict(scale=(0.01, 0.05), rate=(0.8, 0.95))),
         ("ucrl2", {}, dict(scale=(0.02, 0.2))),
+        ("dynamic_lin_ucb", dict(noise_scale=0.3, delta=0.95, capacity=3), dict(window=(5, 12))),
     ],
 )
 def test_a_grid_is_its_points(name, numbers, grid):
-    spec, environment = (
-        (examples.CONTINUING, examples.make_continuing()) if name == "ucrl2" else (SPEC, examples.make())
-    )
+    spec, environment = {
+        "ucrl2": (examples.CONTINUING, examples.make_continuing()),
+        "dynamic_lin_ucb": (BANDIT, examples.make_bandit(noise_scale=0.3)),
+    }.get(name, (SPEC, examples.make()))
     together = dw.simulate(ALGORITHMS[name](spec, **numbers, **grid), environment, **OPTIONS).values
     points = dict(zip(grid, np.broadcast_arrays(*grid.values()), strict=True))
     for index in np.ndindex(next(iter(points.values())).shape):
         point = {key: values[index].item() for key, values in points.items()}
         alone = dw.simulate(ALGORITHMS[name](spec, **numbers, **point), environment, **OPTIONS).values
         np.testing.assert_allclose(together[index], alone, rtol=0, atol=1e-9)
+
+
+STILL = examples.make("latent_chains", examples.STATIONARY)
+SLOPING = dw.environments.oil_discovery(  # of at most 1
+    num_states=6,
+    num_actions=2,
+    horizon=3,
+    drift=examples.STATIONARY,
+    sharpness=0.5,
+    moving_cost=0.5,
+    rewards="bernoulli",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "environment", "enough", "too_little"),
+    [
+        ("ucbvi", STILL, dict(beta_scale=0.01), dict(beta_scale=0.0)),
+        ("ucbvi", STILL, dict(bonus="bernstein", beta_scale=0.01), dict(bonus="bernstein", beta_scale=0.0)),
+        ("q_ucb", STILL, dict(beta_scale=0.05), dict(beta_scale=0.0)),
+        ("restart_q_ucb", STILL, dict(beta_scale=0.05), dict(beta_scale=0.0)),
+        ("kernel_ucbvi", SLOPING, dict(beta_scale=0.05), dict(beta_scale=0.0, lipschitz=0.2)),
+        ("adaptive_q_learning", SLOPING, dict(beta_scale=0.02), dict(beta_scale=0.01)),
+    ],
+)
+def test_values_are_optimistic_with_a_share_of_the_bonus_of_theory(name, environment, enough, too_little):
+    def check(numbers: dict[str, Any]) -> None:
+        tuned = ALGORITHMS[name].tuned(environment.spec, num_episodes=400, variation=0.0, **numbers)
+        check_agent(tuned, environment, optimistic=True, num_episodes=200, num_runs=NUM_RUNS)
+
+    check(enough)
+    with pytest.raises(ContractError, match=r"^the value must be at least V\*"):
+        check(too_little)
+
+
+FORGETTING = {  # agents of an experiment that forget, and their stationary bases
+    "OPT-WLSVI": "LSVI-UCB",
+    "SW-LSVI-UCB": "LSVI-UCB",
+    "LSVI-UCB-Restart": "LSVI-UCB",
+    "OPT-RLSVI, forgetting": "OPT-RLSVI",
+    "MatrixRL, forgetting": "MatrixRL",
+    "OPPO, forgetting": "OPPO",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["combination_lock_abrupt", "combination_lock_gradual"])
+def test_on_the_combination_lock_forgetting_beats_its_stationary_base_by_more_than_chance(name):
+    """The runs are paired by their seeds: the 95 % interval of the difference is above zero."""
+    outcomes = {outcome.label: outcome.result for outcome in run_experiment(EXPERIMENTS[name])}
+    tested = {label: base for label, base in FORGETTING.items() if label in outcomes}
+    assert len(tested) >= 5
+    for label, base in tested.items():
+        final = [outcomes[each].cumulative_regret[:, -1] for each in (base, label)]
+        mean, half_width = dw.statistics.mean_interval(final[0] - final[1])
+        assert mean - half_width > 0, (label, float(mean), float(half_width))
 
 
 @pytest.mark.parametrize("name", ["opt_wlsvi", "uniform"])

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 
@@ -86,25 +85,6 @@ def test_the_first_judgement_on_a_model_leaves_the_window_as_all_others_do():
         state = agent.update(state, one.features, one.plan, episode)
         wrong.append(int(state.num_wrong[0]))
     assert wrong == [1, 1, 1, 0, 0]
-
-
-@pytest.mark.slow
-def test_simulator_equals_the_numpy_loop_over_a_grid_of_windows():
-    environment = bandit()
-    agents = dynamic_lin_ucb(SPEC, noise_scale=NOISE, **{**CROWDED, "window": (5, 12)})
-    result = dw.simulate(agents, environment, num_episodes=150, num_runs=2, seed=4, keep_state=True)
-    for index, window in enumerate((5, 12)):
-        agent = dynamic_lin_ucb(SPEC, noise_scale=NOISE, **{**CROWDED, "window": window})
-        for run in range(2):
-            played = list(dw.play(agent, environment, 150, seed=4, run=run))
-            values = [one.record.value for one in played]
-            np.testing.assert_allclose(result.values[index, run], values, rtol=0, atol=1e-9)
-            state = jax.tree.map(lambda leaf, at=(index, run): leaf[at], result.state)
-            plain = played[-1].carry.state
-            assert state.num_created == plain.num_created > 2
-            np.testing.assert_array_equal(state.alive, plain.alive)
-            np.testing.assert_array_equal(state.num_wrong, plain.num_wrong)
-            np.testing.assert_allclose(state.models.gram, plain.models.gram, rtol=0, atol=1e-9)
 
 
 def pool_of(environment: LinearBandit, num_rounds: int) -> Any:

@@ -24,7 +24,6 @@ from driftwise.algorithms.tabular.restart_q_ucb import StagedQLearning
 from driftwise.algorithms.tabular.ucbvi import CountingValueIteration
 from driftwise.base import Episode, FeatureTable
 from driftwise.base.random import key
-from driftwise.checks import ContractError, check_agent
 from driftwise.environments import LinearMdp
 from driftwise.experiments import experiment_of, prepare
 from driftwise.parts import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
@@ -35,7 +34,6 @@ from tests.examples import (
     DRIFTS,
     FORGETTINGS,
     NUM_EPISODES,
-    NUM_RUNS,
     SPEC,
     STATIONARY,
     assert_plans_close,
@@ -133,20 +131,6 @@ def test_without_a_ridge_lsvi_ucb_on_one_hot_features_has_the_same_values():
         plan = near.plan(state, features, key)
         np.testing.assert_allclose(one.plan.values, plan.values, rtol=0, atol=1e-8)
         state = near.update(state, features, plan, one.episode)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("bonus", "scale"), [("hoeffding", 0.01), ("bernstein", 0.01)])
-def test_ucbvi_is_optimistic_with_a_share_of_the_bonus_of_theory(bonus, scale):
-    still = make("latent_chains", STATIONARY)
-
-    def check(scale: float) -> None:
-        agent = ucbvi.tuned(SPEC, num_episodes=400, bonus=bonus, beta_scale=scale)
-        check_agent(agent, still, optimistic=True, num_episodes=200, num_runs=NUM_RUNS)
-
-    check(scale)
-    with pytest.raises(ContractError, match=r"^the value must be at least V\*"):
-        check(0.0)
 
 
 def test_the_recipe_is_the_part_it_is_described_as():
@@ -289,20 +273,6 @@ def test_stages_grow_by_a_share_of_the_horizon():
         state = agent.update(state, features, agent.plan(state, features, key(0)), episode)
     assert lengths == grown
     assert (state.length[:, 1:] == 3).all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("algorithm", "scale"), [(q_ucb, 0.05), (restart_q_ucb, 0.05)])
-def test_they_are_optimistic_with_a_share_of_the_bonus_of_theory(algorithm, scale):
-    still = make("latent_chains", STATIONARY)
-
-    def check(scale: float) -> None:
-        agent = algorithm.tuned(SPEC, num_episodes=400, variation=0.0, beta_scale=scale)
-        check_agent(agent, still, optimistic=True, num_episodes=200, num_runs=NUM_RUNS)
-
-    check(scale)
-    with pytest.raises(ContractError, match=r"^the value must be at least V\*"):
-        check(0.0)
 
 
 @pytest.mark.parametrize(("scale", "enough"), [(0.2, True), (0.0, False)])
