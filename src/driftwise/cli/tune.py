@@ -66,21 +66,27 @@ def _tune(
     sizes = {"--dim": dim, "--episodes": episodes, "--variation": variation}
     words = None if features is None else split_words(features)
     columns = {"action": action, "reward": reward, "features": words}
-    if log is not None:
-        _refuse({**sizes, "--horizon": horizon, "FILE|NAME": file_or_name}, "with --log")
-        named = {name: value for name, value in columns.items() if value is not None}
-        _tune_log(log, read_options(options_file, _LOG_OPTIONS) | named, out=out, as_json=as_json)
-        return
     log_only = {f"--{name}": value for name, value in columns.items()} | {"--out": out}
-    settings = read_options(options_file, _BOUND_OPTIONS)
+    if log is not None:
+        when, others = "with --log", {**sizes, "--horizon": horizon, "FILE|NAME": file_or_name}
+    elif file_or_name is not None:
+        when, others = "with an experiment", log_only | {"--dim": dim, "--variation": variation}
+        others |= {"--horizon": horizon}
+    else:
+        when, others = "without --log", log_only
+    for name, value in others.items():
+        if value is not None:
+            raise InputError(f"{name} must be left out {when}, got {value!r}")
+    settings = read_options(options_file, _BOUND_OPTIONS if log is None else _LOG_OPTIONS)
+    if log is not None:
+        named = {name: value for name, value in columns.items() if value is not None}
+        _tune_log(log, settings | named, out=out, as_json=as_json)
+        return
     if "norm_bound" in settings:
         check(require_number, "norm_bound", settings["norm_bound"], above=0)
     if file_or_name is not None:
-        taken = {"--dim": dim, "--variation": variation, "--horizon": horizon}
-        _refuse(log_only | taken, "with an experiment")
         _tune_experiment(file_or_name, episodes, settings, as_json=as_json)
         return
-    _refuse(log_only, "without --log")
     if all(value is None for value in sizes.values()):
         raise InputError(_NOTHING)
     for name, value in sizes.items():
@@ -91,13 +97,6 @@ def _tune(
             raise InputError(f"{name} must be left out for an MDP, got {value!r}")
     known = dict(dim=dim, num_episodes=episodes, variation=variation, horizon=horizon or 1)
     _tune_sizes("linear bandit" if horizon is None else "linear MDP", known | settings, as_json=as_json)
-
-
-def _refuse(values: Mapping[str, Any], when: str) -> None:
-    """Raise an `InputError` if any of the values is given."""
-    for name, value in values.items():
-        if value is not None:
-            raise InputError(f"{name} must be left out {when}, got {value!r}")
 
 
 def _tune_log(file: str, settings: dict[str, Any], *, out: str | None, as_json: bool) -> None:
