@@ -64,11 +64,6 @@ def test_a_radius_below_theorys_is_told_with_its_share_and_is_no_violation(capsy
     assert "violated:" not in out
 
 
-def test_the_radius_of_theory_can_be_asked_for(capsys):
-    assert main(THEORY) == 0
-    assert "violated" not in capsys.readouterr().out
-
-
 def test_json_has_every_finding(capsys):
     assert main([*THEORY, "--json", "--seed", "3", "--runs", "2"]) == 0
     (audit,) = json.loads(capsys.readouterr().out)
@@ -81,10 +76,8 @@ def test_json_has_every_finding(capsys):
     }
     found = {each["statement"]: each for each in audit["findings"]}
     missing = {each["statement"] for each in audit["skipped"]}
-    assert {*found, *missing} == {name for name in LEMMAS if "mixture" not in name} - {
-        "scores",
-        "fixed_share",
-    }
+    of_mixtures = {name for name in LEMMAS if "mixture" in name} | {"scores", "fixed_share"}
+    assert {*found, *missing} == {*LEMMAS} - of_mixtures
     assert found["optimism"]["runs"] == 2
     assert found["optimism"]["verdict"] != "violated"
 
@@ -115,20 +108,11 @@ def test_the_shortest_built_in_audit_is_one(capsys):
     assert "audit-mdp: 3 episodes, 1 run, seed 0, checked every episode" in capsys.readouterr().out
 
 
-def test_a_folder_that_cannot_be_is_told_before_anything_is_played(tmp_path, capsys):
-    file = tmp_path / "file"
-    file.write_text("")
-    assert main([*THEORY, "--out", str(file)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("driftwise: error: --out must be a folder that can be written, got ")
-
-
 @pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium")
 @pytest.mark.parametrize("width", [1200, 390])
 def test_the_page_works_in_a_browser(tmp_path, width, capsys):
     assert main([*OWN_RADIUS, "--out", str(tmp_path / "audit")]) == 0
-    look = LOOK
-    found = probe((tmp_path / "audit" / "audit.html").read_text(), look, tmp_path, width=width)
+    found = probe((tmp_path / "audit" / "audit.html").read_text(), LOOK, tmp_path, width=width)
     assert found["figures"] == 1
     assert found["gaps"] > 0
     assert found["closest"] is None or found["closest"] >= 12  # pixels

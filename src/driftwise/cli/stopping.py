@@ -16,27 +16,19 @@ _SHOW_CURSOR = "\x1b[?25h"
 
 
 class Stopped(KeyboardInterrupt):
-    """The end of a run that a signal asked for."""
+    """The end of a run that a signal asked for, with the exit code by which shells tell the signal."""
 
     def __init__(self, number: int, *, can_resume: bool = False) -> None:
-        self.number, self.can_resume = number, can_resume
-
-    @property
-    def code(self) -> int:
-        """The exit code by which shells tell the signal."""
-        return 128 + self.number
-
-    def __str__(self) -> str:
-        return "interrupted" + ": the same command goes on from here" * self.can_resume
+        super().__init__("interrupted" + ": the same command goes on from here" * can_resume)
+        self.number, self.code = number, 128 + number
 
 
 @contextlib.contextmanager
 def hold_signals(can_resume: Callable[[], bool] = lambda: False) -> Iterator[Callable[[], None]]:
     """Hold Ctrl-C and SIGTERM back until the function given is called; a second signal does not wait.
 
-    Raised at any moment, an interrupt can get lost in a callback of compiled code or break it off, and a
-    file could be left behind. `can_resume` is called at the end, when everything is written: it returns
-    whether the run can be continued.
+    Raised at any moment, an interrupt can get lost in a callback of compiled code, or leave a file behind.
+    `can_resume` is called when everything is written: it returns whether the run can be continued.
     """
     received: list[int] = []
     stopping = threading.Event()

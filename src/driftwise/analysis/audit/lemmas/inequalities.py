@@ -49,7 +49,7 @@ def determinant(run: Snapshot) -> Sides:
 def transition_concentration(run: Snapshot) -> Sides:
     """‖Σ ω φ (V(s') − [P_τ V](s, a))‖ ≤ H √(2 log(2KHN/δ) + d log(1 + Σω²/(λd))) + 1 in the norm of Λ̃⁻¹.
 
-    The paper's, with its constants: `log N = (d²+d) log(3(2H√(dΣω/λ) + β²√d/λ)/ε)` covers all possible value
+    With the paper's constants: `log N = (d²+d) log(3(2H√(dΣω/λ) + β²√d/λ)/ε)` covers all possible value
     functions, with ε = λ/(4Σω)². The last step has no successors.
     """
     spec, ridge = run.subject.spec, run.subject.ridge
@@ -134,10 +134,7 @@ def played(run: Snapshot, of_pairs: np.ndarray) -> np.ndarray:
 
 @lemma("Lemma 10, fixed t", "always", "confidence")
 def failures(run: Trace) -> Sides:
-    """Σ δ' ≤ δ over all rounds, or over the epochs where every weight of an epoch is one.
-
-    Without weights the inequality holds for all rounds of an epoch at once, with the largest δ' in it.
-    """
+    """Σ δ' ≤ δ over all rounds, or over the epochs where every weight of an epoch is one."""
     return run.subject.total_failure, run.subject.delta
 
 

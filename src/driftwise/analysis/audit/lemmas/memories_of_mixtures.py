@@ -46,11 +46,8 @@ def mixture_weights(run: MixtureTrace) -> Sides:
 def fixed_share(run: MixtureTrace) -> Sides:
     r"""Σ_t (ℓ_{t,j_t} − log Σ_j w_j exp(ℓ_j)) ≤ log 1/π_{j_1} + Σ_t log 1/((1−α) 1{j_t = j_{t+1}} + α π).
 
-    For the sequence $j_1, \dots, j_T$ of memories that leaves least between both sides, after every episode
-    $T$. Let $P(j_1, \dots, j_T) = \pi_{j_1}\prod_{t<T}((1-\alpha_t)1\{j_{t+1} = j_t\} +
-    \alpha_t\pi_{j_{t+1}})$, a Markov chain over memories. The weight $w_{t,j}$ is the probability of
-    $j_t = j$ given all scores before $t$, so that $\prod_t\sum_j w_{t,j}e^{\ell_{t,j}} =
-    \sum_{j_1,\dots,j_T} P(j_1, \dots, j_T)\prod_t e^{\ell_{t,j_t}}$, which is at least any of its terms.
+    For the sequence of memories that leaves least between both sides, after every episode; docs/audit.md has
+    the proof.
     """
     top = run.defined_scores.max(-1, keepdims=True)  # so that not all exponentials are 0
     mixed = top[..., 0] + np.log(np.sum(run.weights[:-1] * np.exp(run.defined_scores - top), axis=-1))
