@@ -23,14 +23,8 @@ from typing import Any
 BACKSTOP = 600.0
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+    *("--headless", "--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-quic", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
 )
 
 # Runs before anything else of the page, and so sees all that goes wrong in it.

@@ -283,18 +283,17 @@ def rescaled(agent: Any, environment: Any, scale: float) -> Any:
     return found.agent.exploration.radius  # pyright: ignore
 
 
-def test_a_scale_is_of_theorys_radius_and_not_of_the_agents_own() -> None:
-    own = dict(rate=0.9, noise_scale=0.3)
-    half, whole = (ALGORITHMS["d_lin_ucb"](BANDIT, **own, radius_scale=scale) for scale in (0.5, 1.0))
-    environment = make_bandit(noise_scale=0.3)
-    assert rescaled(half, environment, 1.0) == rescaled(whole, environment, 1.0)
-
-
 @pytest.mark.parametrize(
-    "told", [dict(noise_scale=5.0), dict(noise_scale=0.3, confidence="published"), dict(radius=2.0)]
+    "told",
+    [
+        dict(noise_scale=5.0),
+        dict(noise_scale=0.3, confidence="published"),
+        dict(noise_scale=0.3, radius_scale=0.5),
+        dict(radius=2.0),
+    ],
 )
 def test_theorys_radius_is_one_whatever_the_agent_was_told(told: dict[str, Any]) -> None:
-    """Each is told something else: of the noise, of δ, or a number."""
+    """Each is told something else: of the noise, of δ, a scale, or a number."""
     other = ALGORITHMS["d_lin_ucb"](BANDIT, rate=0.9, **told)
     for scale in (0.5, 1.0):
         found = audited(other, make_bandit(STATIONARY, noise_scale=0.3), beta_scale=scale)

@@ -50,7 +50,8 @@ def small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
     def run(*more: str, out: Path = tmp_path, quiet: bool = True) -> tuple[int, str, str]:
         capsys.readouterr()
         code = main([*SMALL, "--out", str(out), *["--quiet"] * quiet, *more])
-        return code, *capsys.readouterr()
+        said = capsys.readouterr()
+        return code, said.out, said.err
 
     return run
 
