@@ -130,6 +130,7 @@ def test_grids_reach_every_number_and_survive_the_way_to_json_and_back():
         d_lin_ts(SPEC, rate=0.9, scale=(0.1, 0.2)),
         oracle_restart(SPEC, changes=(5, 9), radius=[0.1, 1.0]),
         d_rand_lin_ucb(SPEC, rate=(0.5, 0.9), radius=0.3, sign="signed"),
+        dynamic_lin_ucb(SPEC, noise_scale=(0.5, 1), window=((10,), (300,)), delta=0.1),
     ):
         assert from_config(json.loads(json.dumps(to_config(agent)))) == agent
 

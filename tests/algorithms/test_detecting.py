@@ -411,25 +411,23 @@ def test_what_does_not_fit_is_refused():
             detect_and_restart(base, num_episodes=100, link="logistic", **told)
 
 
+def clicks(*thetas: tuple[float, float]) -> LinearBandit:
+    """Clicks on arms of the circle, whose parameter changes after 2000 rounds if there are two."""
+    arms, path = dw.arms.FixedArms(CIRCLE.tolist()), dw.paths.abrupt_path(thetas, (2000,) * (len(thetas) - 1))
+    return linear_bandit(arms=arms, path=path, rewards="bernoulli", link="logistic")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+@pytest.mark.parametrize("recipe", [*RECIPES.values(), "clicks"], ids=[*RECIPES, "clicks"])
 def test_false_alarms_are_as_rare_as_promised(recipe):
     """200 runs without a change at δ = 0.2: at most 40 in the mean, and 40 + 3√32 = 57 but for bad luck."""
-    environment = jumping(CIRCLE, (0.8, 0), (0.8, 0), 10**6, noise_scale=0.3)
-    agent = recipe(lin_ucb(environment.spec, noise_scale=0.3), **QUIET, delta=0.2)
-    result = dw.simulate(agent, environment, num_episodes=1000, num_runs=200)
-    assert (result.diagnostics["alarms"].sum(axis=-1) > 0).sum() <= 57
-
-
-@pytest.mark.slow
-def test_clicks_through_a_link_raise_no_more_false_alarms_of_means():
-    environment = linear_bandit(
-        arms=dw.arms.FixedArms(CIRCLE.tolist()),
-        path=dw.paths.abrupt_path(((3.0, 0.0),), ()),
-        rewards="bernoulli",
-        link="logistic",
-    )
-    agent = covering_restart(d_glb_omd(environment.spec, rate=1.0), num_episodes=1000, delta=0.2, forcing=0.5)
+    if recipe == "clicks":
+        environment = clicks((3.0, 0.0))
+        base = d_glb_omd(environment.spec, rate=1.0)
+        agent = covering_restart(base, num_episodes=1000, forcing=0.5, delta=0.2)
+    else:
+        environment = jumping(CIRCLE, (0.8, 0), (0.8, 0), 10**6, noise_scale=0.3)
+        agent = recipe(lin_ucb(environment.spec, noise_scale=0.3), **QUIET, delta=0.2)
     result = dw.simulate(agent, environment, num_episodes=1000, num_runs=200)
     assert (result.diagnostics["alarms"].sum(axis=-1) > 0).sum() <= 57
 
@@ -437,12 +435,7 @@ def test_clicks_through_a_link_raise_no_more_false_alarms_of_means():
 @pytest.mark.slow
 def test_clicks_that_flip_are_found_behind_a_link_and_no_others_raise_an_alarm():
     """As docs/unknown-variation.md says: in five of eight runs, after 405 to 464 rounds."""
-    environment = linear_bandit(
-        arms=dw.arms.FixedArms(CIRCLE.tolist()),
-        path=dw.paths.abrupt_path(((1.0, 0.0), (-1.0, 0.0)), (2000,)),
-        rewards="bernoulli",
-        link="logistic",
-    )
+    environment = clicks((1.0, 0.0), (-1.0, 0.0))
     base = d_glb_omd(environment.spec, rate=1.0, norm_bound=1.0, ridge=2.0, radius_scale=0.1)
     agent = detect_and_restart(base, num_episodes=4000, norm_bound=1.0, link="logistic", forcing=0.05)
     result = dw.simulate(agent, environment, num_episodes=4000, num_runs=8)

@@ -305,31 +305,10 @@ def test_matrix_rl_equals_the_textbook(name, steps):
         examples.assert_fields_close(played[t].plan, expected)  # two ways to sum, two to invert
 
 
-def test_features_of_successors_matter_in_the_textbook_comparison():
-    """Else it would say nothing about the projection onto them."""
-    environment = factored(seed=1)
-    agent = matrix_rl(environment.spec, radius=0.6, ridge=0.7)
-    ignorant = LeastSquares(
-        environment.spec, NoForgetting(), Ucb(0.6, "single"), 0.7, "range", rewards="known", steps="shared"
-    )
-    *_, last = dw.play(agent, environment, 10)
-    table = environment.to_arrays(needs=agent.needs).example
-    plans = [each.plan(last.carry.state, table, np.zeros(2, dtype=np.uint32)) for each in (agent, ignorant)]
-    assert np.abs(plans[0].q - plans[1].q).max() > 1e-3
-
-
 def test_with_all_successors_as_features_matrix_rl_is_lsvi_with_known_rewards():
     environment = factored(seed=2, identity=True)
     plain = LeastSquares(environment.spec, NoForgetting(), Ucb(0.6), clip="range", rewards="known")
     examples.assert_play_alike(matrix_rl(environment.spec, radius=0.6, steps="apart"), plain, environment)
-
-
-def test_restarts_of_matrix_rl_no_sooner_than_the_end_are_none():
-    environment = factored(seed=3)
-    base = matrix_rl(environment.spec, radius=0.6)
-    examples.assert_play_alike(
-        matrix_rl(environment.spec, radius=0.6, period=NUM_EPISODES), base, environment
-    )
 
 
 def test_simulator_equals_the_plain_loop_where_successors_share_features():
