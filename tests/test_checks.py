@@ -37,7 +37,9 @@ OPTIMISTIC = {  # radii in units of theory's, small enough that the clip at H do
     "opt_wlsvi": 0.025,
     "sw_lsvi_ucb": 0.03,
 }
+STILL = dw.drift.Abrupt((10**9,), num_anchors=2)
 OPTIMISTIC_BANDITS = ("d_lin_ucb", "lin_ucb", "oracle_restart", "restart_lin_ucb", "sw_lin_ucb", "weight_ucb")
+NOISY = make_bandit(noise_scale=0.3)
 BARE: dict[str, Any] = {  # where a maker has no defaults
     "linear_bandit": dict(arms=dw.arms.FreshArms(5, 3, fewest=2), path=dw.paths.Rotation(0.0, 1.0, 10, dim=3))
 }
@@ -70,17 +72,27 @@ def test_every_agent_keeps_its_contract(name):
 
 @pytest.mark.parametrize("name", BANDIT_PARAMETERS)
 def test_every_agent_of_bandits_keeps_its_contract(name):
-    check_agent(bandit_agent(name), make_bandit(noise_scale=0.3), num_runs=NUM_RUNS)
+    check_agent(bandit_agent(name), NOISY, num_runs=NUM_RUNS)
 
 
 def check_optimism(name: str, scale: float) -> None:
-    tuned = ALGORITHMS[name].tuned(SPEC, num_episodes=300, variation=0.0, beta_scale=scale)
-    still = make("latent_chains", STATIONARY)
-    check_agent(tuned, still, optimistic=True, num_episodes=300, num_runs=NUM_RUNS)
+    if name in OPTIMISTIC:
+        sizes: dict[str, Any] = dict(num_episodes=300, variation=0.0)
+        tuned, still = (
+            ALGORITHMS[name].tuned(SPEC, **sizes, beta_scale=scale),
+            make("latent_chains", STATIONARY),
+        )
+    else:
+        sizes = dict(num_episodes=60, variation=0.0, noise_scale=0.3, radius_scale=scale)
+        known = dict(changes=()) if name == "oracle_restart" else {}
+        tuned, still = ALGORITHMS[name].tuned(BANDIT, **sizes, **known), make_bandit(STILL, noise_scale=0.3)
+    check_agent(tuned, still, optimistic=True, num_episodes=sizes["num_episodes"], num_runs=NUM_RUNS)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "scale"), OPTIMISTIC.items())
+@pytest.mark.parametrize(
+    ("name", "scale"), [*OPTIMISTIC.items(), *((name, 0.5) for name in OPTIMISTIC_BANDITS)]
+)
 def test_optimism_is_kept_with_a_share_of_the_radius_of_theory(name, scale):
     check_optimism(name, scale)
     with pytest.raises(ContractError, match=r"^the value must be at least V\*"):
@@ -90,22 +102,6 @@ def test_optimism_is_kept_with_a_share_of_the_radius_of_theory(name, scale):
 def test_optimism_that_shows_nothing_is_told_so():
     with pytest.raises(ContractError, match=r"^some value must be below H = 3 .*, got none below 3.0$"):
         check_optimism("lsvi_ucb", 1.0)
-
-
-def check_optimism_in_bandits(name: str, scale: float) -> None:
-    known = dict(changes=()) if name == "oracle_restart" else {}
-    sizes = dict(num_episodes=60, variation=0.0, noise_scale=0.3)
-    tuned = ALGORITHMS[name].tuned(BANDIT, **sizes, radius_scale=scale, **known)
-    still = make_bandit(dw.drift.Abrupt((10**9,), num_anchors=2), noise_scale=0.3)
-    check_agent(tuned, still, optimistic=True, num_episodes=60, num_runs=NUM_RUNS)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", OPTIMISTIC_BANDITS)
-def test_optimism_is_kept_in_bandits(name):
-    check_optimism_in_bandits(name, 0.5)
-    with pytest.raises(ContractError, match=r"^the value must be at least V\*"):
-        check_optimism_in_bandits(name, 0.05)
 
 
 def pairs() -> Iterator[tuple[str, str]]:
@@ -142,7 +138,7 @@ def test_every_agent_keeps_its_contract_everywhere(name, environment):
 def test_agents_in_agents_keep_the_contract(meta, base):
     if base in BANDIT_PARAMETERS:
         inner = build(BANDIT, meta, **wrapped(meta, base, BANDIT_PARAMETERS[base]))
-        check_agent(inner, make_bandit(noise_scale=0.3), num_episodes=20)
+        check_agent(inner, NOISY, num_episodes=20)
     if base in PARAMETERS:
         inner = build(SPEC, meta, **wrapped(meta, base, PARAMETERS[base]))
         check_agent(inner, make(fitting(inner)[0]), num_episodes=20)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from typing import Any
@@ -19,7 +18,6 @@ from tests.examples import DRIFTS, SPEC, make
 from tests.reference import planning
 
 LOCK = "driftwise/CombinationLock-v0"
-OTHERS = r"\.(drifting_bandits|average_reward|models)"  # bandits, and what has no episodes
 
 
 def trajectory(env: Any, num_episodes: int, **first: Any) -> list[Any]:
@@ -38,7 +36,7 @@ def test_gymnasium_finds_no_fault_with_any_of_them(name: str) -> None:
 
 
 def test_every_maker_of_linear_mdps_has_an_id_and_no_other_has() -> None:
-    episodic = {name for name, make in ENVIRONMENTS.items() if not re.search(OTHERS, make.__module__)}
+    episodic = {name for name, make in ENVIRONMENTS.items() if ".mdps." in make.__module__}
     assert set(MAKERS.values()) == episodic
     assert MAKERS["driftwise/RandomLinearMdp-v0"] == "random_linear_mdp"
 
@@ -68,9 +66,8 @@ def test_an_episode_terminates_at_the_horizon_and_info_says_where_it_is() -> Non
     first, *steps = trajectory(env, 1, options={"episode": 5})
     infos = [first[1], *(info for *_, info in steps)]
     assert [info["step"] for info in infos] == list(range(SPEC.horizon + 1))
-    assert {(info["episode_index"], info["optimal_value"]) for info in infos} == {
-        (5, first[1]["optimal_value"])
-    }
+    places = {(info["episode_index"], info["optimal_value"]) for info in infos}
+    assert places == {(5, first[1]["optimal_value"])}
     assert [ended for _, _, *ended, _ in steps] == [[False, False]] * (SPEC.horizon - 1) + [[True, False]]
 
 
@@ -135,23 +132,6 @@ def test_best_policy_earns_the_optimal_value_on_average() -> None:
     assert abs(np.mean(excess)) <= 4 * np.std(excess) / np.sqrt(len(excess))
 
 
-def test_parts_may_be_plain_dictionaries() -> None:
-    given = make_env("combination_lock", horizon=3, drift={"type": "Abrupt", "at": [2]})
-    same = make_env("combination_lock", horizon=3, drift=dw.drift.Abrupt((2,)))
-    assert given.environment.digest() == same.environment.digest()
-
-
-def test_vectors_restart_by_themselves_and_statistics_can_be_recorded() -> None:
-    envs = gymnasium.make_vec(LOCK, num_envs=2, vectorization_mode="sync", horizon=3)
-    _, info = envs.reset(seed=0)
-    for _ in range(4):
-        *_, info = envs.step(envs.action_space.sample())
-    assert info["episode_index"].tolist() == [1, 1]  # the fourth step was a reset
-    env = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(LOCK, horizon=3))
-    *_, (_, _, _, _, info) = trajectory(env, 1, seed=0)
-    assert info["episode"]["l"] == 3
-
-
 @pytest.mark.parametrize("observe", ["state", "step", "features"])
 def test_observations_are_the_state_the_step_or_the_features(observe: str) -> None:
     environment = make()
@@ -206,14 +186,17 @@ def _assert_equal(mine: Any, theirs: Any) -> None:
         np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-12)
 
 
-def test_an_id_makes_a_vector_environment_of_its_own() -> None:
+def test_an_id_makes_a_vector_environment_of_its_own_and_statistics_can_be_recorded() -> None:
     envs = gymnasium.make_vec(LOCK, num_envs=2, horizon=3)
     assert isinstance(envs, LinearMdpVectorEnv)
     envs = gymnasium.wrappers.vector.RecordEpisodeStatistics(envs)
-    _, info = envs.reset(seed=0)
-    for _ in range(3):
-        *_, info = envs.step(envs.action_space.sample())
-    assert info["episode"]["l"].tolist() == [3, 3]
+    envs.reset(seed=0)
+    infos = [envs.step(envs.action_space.sample())[-1] for _ in range(4)]
+    assert infos[2]["episode"]["l"].tolist() == [3, 3]
+    assert infos[3]["episode_index"].tolist() == [1, 1]  # the fourth step was a reset
+    env = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(LOCK, horizon=3))
+    *_, (_, _, _, _, info) = trajectory(env, 1, seed=0)
+    assert info["episode"]["l"] == 3
 
 
 def test_mistakes_with_vector_environments_are_one_sentence() -> None:
@@ -234,26 +217,25 @@ def test_mistakes_with_vector_environments_are_one_sentence() -> None:
             envs.step(actions)  # pyright: ignore[reportArgumentType]
 
 
-def test_rendering_is_a_line() -> None:
-    env = gymnasium.make(LOCK, horizon=3, render_mode="ansi")
+def test_rendering_is_a_line_and_parts_may_be_plain_dictionaries() -> None:
+    env = gymnasium.make(LOCK, horizon=3, render_mode="ansi", drift={"type": "Abrupt", "at": [2]})
     env.reset(seed=0, options={"episode": 7})
     assert env.render() == "episode 7, step 0 of 3, state 0\n"
+    same = make_env("combination_lock", horizon=3, drift=dw.drift.Abrupt((2,))).environment
+    assert env.unwrapped.environment.digest() == same.digest()  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_module_in_the_id_registers_without_jax() -> None:
-    program = (
-        "import sys, gymnasium; "
-        f"print(*gymnasium.make('driftwise.gym:{LOCK}', horizon=2).reset(seed=0)); "
-        "sys.exit('jax' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+def run_python(program: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", f"import sys; {program}"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_module_in_the_id_registers_without_jax_and_without_gymnasium_the_extra_is_named() -> None:
+    made = f"import gymnasium; print(*gymnasium.make('driftwise.gym:{LOCK}', horizon=2).reset(seed=0))"
+    done = run_python(f"{made}; sys.exit('jax' in sys.modules)")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("0 {'episode_index': 0")
-
-
-def test_without_gymnasium_the_extra_is_named() -> None:
-    program = "import sys; sys.modules['gymnasium'] = None; import driftwise.gym"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = run_python("sys.modules['gymnasium'] = None; import driftwise.gym")
     assert done.stderr.endswith("driftwise.gym needs gymnasium: pip install 'driftwise[gym]'\n")
 
 
@@ -261,9 +243,7 @@ def test_without_gymnasium_the_extra_is_named() -> None:
     ("given", "message"),
     [
         (dict(maker="locks"), "maker must be one of .* names, got 'locks'; they are .*"),
-        (dict(horizn=3), r"horizn is no key of combination_lock \(did you mean 'horizon'\?\), expected .*"),
-        (dict(horizon=1), "horizon must be an integer of at least 2, got 1"),
-        (dict(drift={"type": "Abrup"}), r"type must name a part, got 'Abrup' \(did you mean 'Abrupt'\?\)"),
+        (dict(horizn=3), r"horizn is no key of combination_lock .*"),
         (dict(drift=3), "drift must be a Drift, got 3"),
         (dict(render_mode="human"), "render_mode must be one of ansi, got 'human'"),
     ],
@@ -282,7 +262,7 @@ def test_bad_calls_are_one_sentence_and_change_nothing() -> None:
             call()
     env.reset(seed=0)
     for options, message in (
-        ({"epsode": 1}, r"options must be one of episode, got 'epsode' \(did you mean 'episode'\?\)"),
+        ({"epsode": 1}, r"options must be one of episode, got 'epsode' .*"),
         ({"episode": -1}, "episode must be an integer of at least 0, got -1"),
         ([1], r"options must be a .*Mapping, got \[1\]"),
     ):

@@ -1,7 +1,4 @@
-"""Contract checks for agents, environments and parts, also for those of your own.
-
-A violated contract raises a `ContractError` with one sentence.
-"""
+"""Contract checks, also for agents, environments and parts of your own; a violation is a `ContractError`."""
 
 from __future__ import annotations
 
@@ -9,12 +6,5 @@ from driftwise.checks.contract import ContractError
 from driftwise.checks.part_contracts import check_detector, check_drift, check_exploration, check_forgetting
 from driftwise.checks.run_contracts import check_agent, check_environment
 
-__all__ = [
-    "ContractError",
-    "check_agent",
-    "check_detector",
-    "check_drift",
-    "check_environment",
-    "check_exploration",
-    "check_forgetting",
-]
+__all__ = ["ContractError", "check_agent", "check_detector", "check_drift", "check_environment"]
+__all__ += ["check_exploration", "check_forgetting"]

@@ -138,9 +138,8 @@ def check_exploration(exploration: Exploration, *, seed: int = 0) -> None:
     """Raise a `ContractError` unless an exploration fulfils its contract.
 
     It survives a round trip through its config; `perturb` is finite for every step and pair, is a function of
-    its arguments, works without `gram_sq`, which some forgettings leave out, and uses it only if
-    `uses_gram_sq` is true; `doubt` lies in [0, 1]; policies are probabilities over the available actions; all
-    methods give the same results compiled as with NumPy.
+    its arguments, works without `gram_sq`, and uses it only if `uses_gram_sq` is true; `doubt` lies in [0,
+    1]; policies are probabilities over the available actions; all is the same compiled as with NumPy.
     """
     check_config("exploration", exploration, Exploration)
     require_single(exploration)
@@ -187,8 +186,7 @@ def check_detector(detector: Detector, *, num_episodes: int = 40, seed: int = 0)
     """Raise a `ContractError` unless a detector fulfils its contract.
 
     It survives a round trip through its config; its events are names that include `restarts`; its state keeps
-    shapes and types; an alarm is a boolean; `detect` leaves its state alone, and gives the same results
-    compiled as with NumPy.
+    shapes and types; an alarm is a boolean; `detect` leaves its state alone, and is the same compiled.
     """
     check_config("detector", detector, Detector)
     require_single(detector)

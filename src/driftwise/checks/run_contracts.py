@@ -50,8 +50,7 @@ def check_agent(
     equals a NumPy loop, including diagnostics, which are finite; policies are probabilities, and actions are
     drawn from them; regret is not negative in episodic problems; states keep their shapes; every forgetting
     fulfils its definition, as in `check_forgetting`; a second call compiles nothing. With `optimistic` the
-    value of the first state must never be below V*, as theory guarantees for its radii without drift; some
-    value must also be below H, since otherwise the check is vacuous.
+    value of the first state must never be below V*, and some value below H, or else the check is vacuous.
     """
     check_config("agent", agent, Agent)
     for part in iterate_parts(agent):

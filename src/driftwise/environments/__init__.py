@@ -1,7 +1,4 @@
-"""Environments: paths of linear MDPs, bandits and MDPs without episodes, each checked when it is made.
-
-Every module of this package is imported, and makers that they register are attributes: a new one is one file.
-"""
+"""Environments: paths of linear MDPs, bandits and MDPs without episodes; a new maker is one file here."""
 
 from __future__ import annotations
 
@@ -17,18 +14,9 @@ from driftwise.environments.models.linear_mdp import LinearMdp
 import_modules(__path__, __name__)
 globals().update(ENVIRONMENTS)
 
-__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
-    "ENVIRONMENTS",
-    "ContinuingMdp",
-    "Environment",
-    "LinearBandit",
-    "LinearMdp",
-    "PlayedEpisode",
-    "build_environment",
-    "continuing_mdp",
-    "register",
-    *ENVIRONMENTS,
-]
+__all__ = ["ENVIRONMENTS", "ContinuingMdp", "Environment", "LinearBandit", "LinearMdp", "PlayedEpisode"]
+__all__ += ["build_environment", "continuing_mdp", "register"]
+__all__ += [*ENVIRONMENTS]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,4 @@
 # Written by `make generated` from the names of driftwise.environments.
-from driftwise.environments.average_reward import continuing_river_swim as continuing_river_swim
-from driftwise.environments.average_reward import random_communicating_mdp as random_communicating_mdp
-from driftwise.environments.average_reward import two_state_switch as two_state_switch
 from driftwise.environments.drifting_bandits import cheung_two_armed as cheung_two_armed
 from driftwise.environments.drifting_bandits import dynamic_pricing as dynamic_pricing
 from driftwise.environments.drifting_bandits import hard_bandit as hard_bandit
@@ -18,16 +15,19 @@ from driftwise.environments.environment import register_environment as register_
 from driftwise.environments.mdps.linear_features import hard_instance as hard_instance
 from driftwise.environments.mdps.linear_features import latent_chains as latent_chains
 from driftwise.environments.mdps.linear_features import random_linear_mdp as random_linear_mdp
-from driftwise.environments.mdps.oil_discovery import oil_discovery as oil_discovery
 from driftwise.environments.mdps.operations import admission_control as admission_control
 from driftwise.environments.mdps.operations import inventory as inventory
 from driftwise.environments.mdps.operations import machine_replacement as machine_replacement
+from driftwise.environments.mdps.operations import oil_discovery as oil_discovery
 from driftwise.environments.mdps.sparse_rewards import combination_lock as combination_lock
 from driftwise.environments.mdps.sparse_rewards import deep_sea as deep_sea
 from driftwise.environments.mdps.sparse_rewards import four_rooms as four_rooms
 from driftwise.environments.mdps.sparse_rewards import river_swim as river_swim
 from driftwise.environments.models.continuing_mdp import ContinuingMdp as ContinuingMdp
 from driftwise.environments.models.continuing_mdp import continuing_mdp as continuing_mdp
+from driftwise.environments.models.continuing_mdp import continuing_river_swim as continuing_river_swim
+from driftwise.environments.models.continuing_mdp import random_communicating_mdp as random_communicating_mdp
+from driftwise.environments.models.continuing_mdp import two_state_switch as two_state_switch
 from driftwise.environments.models.linear_bandit import LinearBandit as LinearBandit
 from driftwise.environments.models.linear_bandit import linear_bandit as linear_bandit
 from driftwise.environments.models.linear_mdp import LinearMdp as LinearMdp

@@ -42,8 +42,8 @@ class Arms(Protocol):
 class FreshArms:
     """New arms in every round, from `fewest` to `num_arms` of them; `fewest` is `num_arms` unless given.
 
-    `shape`: `"cube"` draws coordinates from U[−1, 1] and pulls what is longer than one back to length one (as
-    Russac et al. 2019 do); `"ball"` is uniform in the unit ball, `"sphere"` uniform on it.
+    The `shape` `"cube"` draws coordinates from U[−1, 1] and scales arms longer than one to length one (Russac
+    et al. 2019); `"ball"` is uniform in the unit ball, `"sphere"` uniform on it.
     """
 
     num_arms: int = count()
@@ -105,10 +105,7 @@ def orthogonal_arms(dim: int) -> FixedArms:
 
 @record
 class ContextArms:
-    """One of finitely many decision sets in every round: features `[C, A, d]`, drawn with `probabilities`.
-
-    An arm of all zeros, in sets with fewer arms than the largest, is not there.
-    """
+    """One of the decision sets `features` (`[C, A, d]`) in every round; an arm of all zeros is not there."""
 
     features: Numeric  # kept as nested tuples
     probabilities: Numeric = ()  # all alike

@@ -101,15 +101,14 @@ class Environment(ABC):
     def to_arrays(self, dtype: Any = np.float64, *, needs: tuple[type, ...] = ()) -> EnvironmentArrays:
         """Return the environment as arrays, with what an agent `needs` in its tables, if it is known."""
 
+    def require_known(self, needs: tuple[type, ...], *known: type) -> None:
+        """Refuse what an agent `needs` and this environment does not have."""
+        if unknown := [need for need in needs if need not in known]:
+            raise ArgumentError("environment", f"have {name_needs(unknown)}, which the agent needs", self)
+
     @abstractmethod
     def digest(self) -> str:
         """Return a text that tells it from other environments, whatever their names."""
-
-
-def require_known(environment: Environment, needs: tuple[type, ...], *known: type) -> None:
-    """Refuse an environment that lacks what an agent needs."""
-    if unknown := [need for need in needs if need not in known]:
-        raise ArgumentError("environment", f"have {name_needs(unknown)}, which the agent needs", environment)
 
 
 _P = ParamSpec("_P")
@@ -126,10 +125,7 @@ def build_environment(name: str, **parameters: Any) -> Environment:
 
 
 def register_environment(maker: Callable[_P, _E]) -> Callable[_P, _E]:
-    """Register a maker of environments; its arguments are checked, and are the `config` of what it makes.
-
-    Makers take keywords only. Their annotations say what is checked: see `driftwise.base.schema`.
-    """
+    """Register a maker of environments; its keywords are checked by annotations, and are the `config`."""
     signature, checks = inspect.signature(maker), get_checks(maker)
 
     @functools.wraps(maker)
@@ -150,8 +146,8 @@ def require_models(
 ) -> None:
     """Refuse linear MDPs of S states, A actions, d features and H steps that do not fit into memory.
 
-    Features are made, copied to be kept, and squared to be checked. The maker's measures, of as many `steps`
-    as differ, come in three copies before those of all H. The sizes follow from the `arguments`.
+    Features are made, copied, and squared to be checked. The maker's measures, of as many `steps` as differ,
+    come in three copies before those of all H. The sizes follow from the `arguments`.
     """
     num_states, num_actions, dim, horizon = sizes
     features, kept = (num_states, num_actions, dim), (drift.num_anchors, horizon)

@@ -131,7 +131,7 @@ def optimal_gains(reward: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     """Return the best mean reward of a step in the long run from each state: `[..., S]`.
 
     Policy iteration for any finite MDP (Howard 1960; Puterman 1994, section 9.2): of the actions that lead
-    to the highest gain, that of the highest bias. If all states communicate, all gains are equal.
+    to the highest gain, that of the highest bias.
     """
     policy = np.argmax(reward, axis=-1)
     best, identity = np.full(policy.shape, -np.inf), np.eye(kernel.shape[-1])

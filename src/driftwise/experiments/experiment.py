@@ -16,7 +16,7 @@ from driftwise.base.files import require_regular_file
 from driftwise.base.schema import build_from_table, join_keys, prefix_errors
 from driftwise.base.validation import ArgumentError, choice_error, require_count
 from driftwise.environments import Environment
-from driftwise.environments.drift.recorded import Recorded, read_weights
+from driftwise.environments.drift.composite import Recorded, read_weights
 
 ConfigTable = dict[str, Any]
 

@@ -11,13 +11,5 @@ with require_extra("driftwise.gym", "gym"):
 
 load_plugins()
 
-__all__ = [
-    "MAKERS",
-    "DriftingParameter",
-    "LinearMdpEnv",
-    "LinearMdpVectorEnv",
-    "make_env",
-    "make_vector_env",
-    "set_cart_pole",
-    "set_slipperiness",
-]
+__all__ = ["MAKERS", "DriftingParameter", "LinearMdpEnv", "LinearMdpVectorEnv", "make_env", "make_vector_env"]
+__all__ += ["set_cart_pole", "set_slipperiness"]

@@ -22,10 +22,7 @@ from driftwise.environments.environment import ENVIRONMENTS, build_environment
 
 
 class _Episodes:
-    """Episodes of a linear MDP on its path of models: the base of single and vector environments.
-
-    States, actions and rewards are single ones, or arrays with one for each copy.
-    """
+    """Episodes of a linear MDP on its path, with one state, action and reward or those of all copies."""
 
     _spec: EnvSpec | None = None
     _model: Model
@@ -115,11 +112,9 @@ class _Episodes:
 class LinearMdpEnv(_Episodes, gymnasium.Env[Any, np.int64]):  # pyright: ignore[reportIncompatibleVariableOverride]
     """A drifting linear MDP, played one step at a time; every `reset` starts the next episode of its path.
 
-    `reset(seed=...)` starts over at episode 0: the same seed gives the same trajectory only if it meets the
-    same models. `reset(options={"episode": t})` goes to episode `t`.
-
-    Episodes are *terminated* after `horizon` steps. The horizon is part of the problem: nothing can be earned
-    after it, so a learner must not bootstrap there, as it would where an episode is truncated.
+    `reset(seed=...)` starts over at episode 0, and `reset(options={"episode": t})` goes to episode `t`.
+    Episodes are *terminated* after `horizon` steps: nothing can be earned after it, so a learner must not
+    bootstrap there, as it would where an episode is truncated.
 
     Observations are the state (`observe="state"`), the state and how many steps were taken (`"step"`), or
     the features of the state's actions (`"features"`). `info` holds the episode's number `episode_index`, the
@@ -169,10 +164,9 @@ class LinearMdpEnv(_Episodes, gymnasium.Env[Any, np.int64]):  # pyright: ignore[
 
 
 class LinearMdpVectorEnv(_Episodes, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):  # pyright: ignore[reportIncompatibleVariableOverride]
-    """Many copies of a `LinearMdpEnv`, each step of all of them computed at once.
+    """Many copies of a `LinearMdpEnv` in step with each other, each step of all of them computed at once.
 
-    All episodes are as long as the horizon, so that copies end together and share their clock. All else,
-    trajectories included, is as in Gymnasium's `SyncVectorEnv` around as many copies.
+    All else, trajectories included, is as in Gymnasium's `SyncVectorEnv` around as many copies.
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012

@@ -16,20 +16,6 @@ from driftwise.scenarios.scenario_policies import (
     mdp_policy,
 )
 
-__all__ = [
-    "SUITES",
-    "Context",
-    "MdpContext",
-    "MdpPolicy",
-    "Reward",
-    "Scenario",
-    "ScenarioPolicy",
-    "ScenarioRun",
-    "Trajectory",
-    "bandit_policy",
-    "find_scenario",
-    "mdp_policy",
-    "play_policy",
-    "register_policy",
-    "suite",
-]
+__all__ = ["SUITES", "Context", "MdpContext", "MdpPolicy", "Reward", "Scenario", "ScenarioPolicy"]
+__all__ += ["ScenarioRun", "Trajectory", "bandit_policy", "find_scenario", "mdp_policy", "play_policy"]
+__all__ += ["register_policy", "suite"]

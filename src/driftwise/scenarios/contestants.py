@@ -113,36 +113,30 @@ class PolicySet(NamedTuple):
 
 
 def _policy_set(
-    make: Callable[..., PolicyMaker],
-    greedy: PolicyMaker,
-    fixed: _Options,
-    own: _Options,
-    names: tuple[str, ...],
+    make: Callable[..., PolicyMaker], greedy: _Options, fixed: _Options, own: _Options, *names: str
 ) -> PolicySet:
     """Return the set in which those of `names` are played by default."""
-    memories, policies = (
-        {name: make(**{"algorithm": name, **given}) for name, given in some.items()} for some in (fixed, own)
+    simple, memories, policies = (
+        {name: make(**{"algorithm": name, **given}) for name, given in options.items()}
+        for options in ({RANDOM_POLICY: {}} | greedy, fixed, own)
     )
-    yardsticks = {RANDOM_POLICY: make("uniform"), "greedy": greedy, **memories}
-    return PolicySet(memories, yardsticks, {name: policies.pop(name) for name in names}, policies)
+    return PolicySet(memories, simple | memories, {name: policies.pop(name) for name in names}, policies)
 
 
 _BY_DEFAULT = ("adaptive_lin_ucb", "d_lin_ts", "change_detection", "epsilon_greedy")
 _MDPS_BY_DEFAULT = ("adaptive_opt_wlsvi", "opt_rlsvi", "change_detection", "ucrl_vtr")
-_GREEDY = bandit_policy("greedy"), mdp_policy("lsvi_ucb", radius=0.0)
+_GREEDY: _Options = {"greedy": dict(algorithm="lsvi_ucb", radius=0.0)}
 POLICY_SETS = {
-    "bandits": _policy_set(bandit_policy, _GREEDY[0], _BANDIT_MEMORIES, _BANDITS, _BY_DEFAULT),
-    "mdps": _policy_set(mdp_policy, _GREEDY[1], _MDP_MEMORIES, _MDPS, _MDPS_BY_DEFAULT),
+    "bandits": _policy_set(bandit_policy, {"greedy": {}}, _BANDIT_MEMORIES, _BANDITS, *_BY_DEFAULT),
+    "mdps": _policy_set(mdp_policy, _GREEDY, _MDP_MEMORIES, _MDPS, *_MDPS_BY_DEFAULT),
 }
 
 
 def register_policy(name: str, make: PolicyMaker, *, kind: str = "bandits") -> None:
     """Add a policy of your own to `driftwise bench`, from a module that `--import` names.
 
-    Args:
-      name: a new one; the same for policies of both kinds, if they are one method.
-      make: makes the policy, from the sizes of a problem and a seed.
-      kind: of the problems that it plays, `"bandits"` or `"mdps"`.
+    It is made by `make(spec, seed)` for problems of a `kind`, `"bandits"` or `"mdps"`. A policy for both has
+    the same name twice.
     """
     known = POLICY_SETS[require_choice("kind", kind, list(PROBLEM_KINDS))]
     if not isinstance(name, str) or not name.isidentifier() or name in known.everyone:

@@ -26,7 +26,6 @@ class ScenarioRun(NamedTuple):
 
     values: np.ndarray  # the mean reward of the arm that was taken, or the value of the policy
     optimal: np.ndarray  # that of the best one
-    learnt: np.ndarray  # rewards, or trajectories, that came at the end of the round
     taken: np.ndarray  # arms, or chances of actions [T, H, S, A]
     alarms: np.ndarray | None  # whether the policy raised one; None if it never said so or otherwise
     frozen: np.ndarray  # at each change, the value of the last decision made without it
@@ -39,15 +38,14 @@ class ScenarioRun(NamedTuple):
 
 
 def play_policy(make: PolicyMaker, scenario: Scenario, *, run: int = 0) -> ScenarioRun:
-    """Play one run of a policy in a scenario.
+    """Play one run of a policy, which `make(spec, run)` makes, in a scenario.
 
     Contexts, noise and losses are functions of the scenario, the run and the round, the same for every
-    policy. `make` makes the policy, from the sizes of the problem and a seed, which is the run's number.
+    policy.
     """
     rounds: Rounds = (BanditRounds if scenario.kind == "bandits" else MdpRounds)(scenario, run)
     policy: Any = make(rounds.spec, run)
-    learnt, alarms = np.zeros((2, rounds.num_rounds), dtype=int)
-    decisions, detects = [], False
+    alarms, decisions, detects = np.zeros(rounds.num_rounds, dtype=bool), [], False
     for t in range(rounds.num_rounds):
         if t == scenario.restart:
             try:
@@ -59,15 +57,14 @@ def play_policy(make: PolicyMaker, scenario: Scenario, *, run: int = 0) -> Scena
         arriving = t - rounds.feedback.delay  # the round whose observation comes now
         if arriving >= 0 and not rounds.lost[arriving]:
             answer = policy.learn(rounds.observation(arriving, decisions[arriving]))
-            learnt[t] = 1
             if isinstance(answer, bool | np.bool):
                 alarms[t], detects = answer, True
     counting, taken = np.arange(scenario.warm_up, rounds.num_rounds), np.array(decisions)
     values, optimal = rounds.values(taken[counting], counting, counting)
     changes = np.array(scenario.changes, dtype=int) + scenario.warm_up
     frozen, _ = rounds.values(taken[changes - rounds.frozen_lag], changes, changes)
-    raised = alarms[counting].astype(bool) if detects else None
-    return ScenarioRun(values, optimal, learnt[counting], taken[counting], raised, frozen, rounds)
+    raised = alarms[counting] if detects else None
+    return ScenarioRun(values, optimal, taken[counting], raised, frozen, rounds)
 
 
 Score = Callable[[ScenarioRun, Scenario], Mapping[str, Any]]  # scores of a run, as plain values

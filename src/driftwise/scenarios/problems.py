@@ -22,10 +22,7 @@ Between = Literal["worlds", "one", "turns"]  # two worlds; two that differ in on
 
 
 class Move(NamedTuple):
-    """A drift for a number of rounds and a number of directions of the features, and its anchors.
-
-    Every arm has a direction of its own.
-    """
+    """A drift for a number of rounds and a number of directions of the features, and its anchors."""
 
     summary: str
     drift: Callable[[int, int], Drift]

@@ -31,19 +31,15 @@ class _Run:
         run_key = random.fold(random.key(scenario.seed), require_count("run", run, at_least=0, bits=32))
         self.num_rounds = scenario.warm_up + scenario.rounds
         self.feedback, self._numbers = FEEDBACKS[scenario.feedback], np.arange(self.num_rounds)
-        feedback_keys, self._environment_keys, self._acting_keys = (
-            random.fold(random.fold(run_key, purpose), self._numbers)
-            for purpose in (_FEEDBACK, random.ENVIRONMENT, random.ACTING)
-        )
+        purposes = (random.fold(run_key, own) for own in (_FEEDBACK, random.ENVIRONMENT, random.ACTING))
+        keys = (random.fold(key, self._numbers) for key in purposes)
+        feedback_keys, self._environment_keys, self._acting_keys = keys
         luck = random.draw_uniform(feedback_keys, 1 + horizon, np.float64)
         self.lost, self._corruption_luck = luck[:, 0] < self.feedback.lost, luck[:, 1:]
 
 
 class BanditRounds(_Run):
-    """Rounds with arms `[T, A, d]`, and the rewards `[T, A]` that come back for each of them.
-
-    Decisions of the rounds `at`, `[N]`, are valued in the `models` of others, `[N]`.
-    """
+    """Rounds with arms `[T, A, d]` and rewards `[T, A]`, valued in their own models or those of others."""
 
     frozen_lag = 0  # rounds from the last decision made without a change to the change: arms are new here
 
@@ -138,18 +134,17 @@ class MdpRounds(_Run):
         everywhere = random.choose_index(chances, self._choices[number][:, None])  # [H, S]
         rows = self._cumulative[:, steps[:, None], np.arange(self.spec.num_states), everywhere]
         following = random.choose_index(np.tensordot(self.path[number], rows, axes=1), luck[1::2, None])
-        states, state = [], int(self.starts[number])
-        for successor in following.tolist():
-            states.append(state)
-            state = successor[state]
+        states = [int(self.starts[number])]
+        for successor in following[:-1].tolist():
+            states.append(successor[states[-1]])
         states = np.array(states)
         actions, successors = everywhere[steps, states], following[steps, states]
         rewards = self._environment.reward(self._means[number, steps, states, actions], luck[2::2])
         own = self._q[number, steps, states]
         best = own[steps, actions] >= own.max(axis=-1) - _EQUAL
         received = self.feedback.corrupt(rewards, best, self._corruption_luck[number])
-        features = self._features[states, actions]
-        return Trajectory(number, Episode(states, actions, features, received, successors))
+        visited = self._features[states, actions]
+        return Trajectory(number, Episode(states, actions, visited, received, successors))
 
     def values(self, decisions: np.ndarray, at: np.ndarray, models: np.ndarray) -> Values:
         def expected(q: np.ndarray, h: int) -> np.ndarray:
@@ -170,10 +165,9 @@ Rounds = BanditRounds | MdpRounds
 def lagged_values(
     rounds: Rounds, decisions: np.ndarray, lags: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the values of decisions in the models of earlier rounds, the best ones and random ones.
+    """Return `[lags, T]` values of decisions in the models of earlier rounds, the best ones and random ones.
 
-    All are `[lags, T]`, over the same T rounds: those before which as many rounds as the largest lag have
-    decisions, and in which the model has changed since then.
+    The T rounds have as many rounds with decisions before them as the largest lag, and have changed since.
     """
     most, first = max(lags), rounds.num_rounds - len(decisions)
     at = np.arange(first + most, rounds.num_rounds)

@@ -39,8 +39,6 @@ FEEDBACKS = {
         "three in ten rewards of best arms or actions come as 1 − reward", corruption=Mirrored(share=0.3)
     ),
 }
-
-
 STARTS = {
     "cold": "the agent knows nothing",
     "warm": "it has played a fifth of a run's length in the first world before the run begins",
@@ -70,9 +68,9 @@ SUITES = {"small": Sizes(rounds=500, runs=1), "full": Sizes(rounds=10_000, runs=
 class Scenario:
     """A cell of the product of problems, moves, strengths, feedbacks and starts: see `LEVELS`.
 
-    There are `rounds` that count; a warm start has more before them. A round of an MDP is an episode. Each of
-    the `runs` has draws of its own. A world that does not move is `"strong"`, and `one_arm` is only for those
-    in which more than one direction of the features pays.
+    There are `rounds` that count (a warm start has more before them), episodes in an MDP, in each of the
+    `runs`. A world that does not move is `"strong"`; `one_arm` needs more than one direction of the features
+    that pays.
     """
 
     problem: str
@@ -98,7 +96,7 @@ class Scenario:
     def name(self) -> str:
         """`linear_bandit/gradual-weak/delayed/cold`."""
         moved = self.move if self.move == "none" else f"{self.move}-{self.strength}"
-        return "/".join((self.problem, moved, self.feedback, self.start))
+        return f"{self.problem}/{moved}/{self.feedback}/{self.start}"
 
     @property
     def kind(self) -> str:
@@ -108,8 +106,8 @@ class Scenario:
     @property
     def summary(self) -> str:
         """The meanings of the words of its name."""
-        levels = [level for level in LEVELS if level != "strength" or self.move != "none"]
-        return "; ".join(LEVELS[level][vars(self)[level]] for level in levels)
+        told = {level: words[vars(self)[level]] for level, words in LEVELS.items()}
+        return "; ".join(told[level] for level in told if level != "strength" or self.move != "none")
 
     @property
     def seed(self) -> int:
@@ -156,7 +154,13 @@ def _plays(problem: str, move: str) -> bool:
 
 def all_scenarios(size: str = "small") -> dict[str, Scenario]:
     """Return all scenarios by their names, in the sizes of a suite of `SUITES`."""
-    return {scenario.name: scenario for group in _by_move(size) for scenario in group}
+    sizes = SUITES[require_choice("suite", size, list(SUITES))]
+    made = (
+        Scenario(problem, move, strength, feedback, start, sizes.rounds, sizes.runs)
+        for problem, move, strength, feedback, start in itertools.product(*LEVELS.values())
+        if _plays(problem, move) and (move != "none" or strength == "strong")
+    )
+    return {scenario.name: scenario for scenario in made}
 
 
 def suite(size: str = "small") -> dict[str, Scenario]:
@@ -165,26 +169,17 @@ def suite(size: str = "small") -> dict[str, Scenario]:
     One that is not `whole` has three for each move of an MDP: with rewards at once from a cold start, with
     another feedback, and with that feedback from another start. These take turns from move to move.
     """
-    chosen = {}
+    scenarios = all_scenarios(size)
+    if SUITES[size].whole:
+        return scenarios
+    chosen = {name: scenario for name, scenario in scenarios.items() if scenario.kind == "bandits"}
     others = itertools.cycle(itertools.product([*STARTS][1:], [*FEEDBACKS][1:]))
-    for group in _by_move(size):
-        if group[0].kind == "mdps" and not SUITES[size].whole:
-            start, feedback = next(others)
-            kept = {("at_once", "cold"), (feedback, "cold"), (feedback, start)}
-            group = [scenario for scenario in group if (scenario.feedback, scenario.start) in kept]
-        chosen |= {scenario.name: scenario for scenario in group}
+    of_mdps = [name for name in scenarios if name not in chosen]
+    moves = itertools.groupby(of_mdps, key=lambda name: name.split("/")[:2])
+    for (_, names), (start, feedback) in zip(moves, others, strict=False):
+        kept = ("at_once/cold", f"{feedback}/cold", f"{feedback}/{start}")
+        chosen |= {name: scenarios[name] for name in names if name.endswith(kept)}
     return chosen
-
-
-def _by_move(size: str) -> list[list[Scenario]]:
-    """Return all scenarios of each move in each problem."""
-    sizes = SUITES[require_choice("suite", size, list(SUITES))]
-    ways = [*itertools.product(FEEDBACKS, STARTS)]
-    return [
-        [Scenario(problem, move, strength, *way, sizes.rounds, sizes.runs) for way in ways]
-        for problem, move, strength in itertools.product(SCENARIO_PROBLEMS, DRIFT_MOVES, STRENGTHS)
-        if _plays(problem, move) and (move != "none" or strength == "strong")
-    ]
 
 
 def find_scenario(name: str, size: str = "small") -> Scenario:

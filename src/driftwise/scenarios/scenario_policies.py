@@ -51,8 +51,8 @@ class Trajectory(NamedTuple):
 class ScenarioPolicy(Protocol):
     """A policy that decides and learns in a bandit.
 
-    Rewards come in the order of their decisions; some come late or never. A scenario that restarts needs a
-    policy that can be pickled; the state that it does not pickle is lost.
+    Rewards come in order, some late or never. What a policy does not pickle is lost where a scenario
+    restarts.
     """
 
     def decide(self, context: Context) -> SupportsIndex:
@@ -131,10 +131,7 @@ def bandit_policy(algorithm: str, **options: Any) -> PolicyMaker:
 
 
 def mdp_policy(algorithm: str, **options: Any) -> PolicyMaker:
-    """Return a maker of policies, each an agent for MDPs, with the default parameters of `EpisodicAgent`.
-
-    Agents that need them know mean rewards, the measures of the anchors and the chances of first states.
-    """
+    """Return a maker of policies, each an agent for MDPs with the default parameters of `EpisodicAgent`."""
 
     def make(spec: Spec, seed: int) -> AgentPolicy:
         from driftwise.algorithms import build

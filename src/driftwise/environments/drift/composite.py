@@ -1,17 +1,20 @@
-"""Drifts made of drifts: one after the other, over and over, several at once.
-
-They share their anchors, one with fewer of them mixes the first ones; only a product has one for each pair.
-"""
+"""Drifts made of drifts, which share their anchors (but for a product), and drifts made of data."""
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
+from driftwise.base.files import require_regular_file
 from driftwise.base.part import count, member, members, record
-from driftwise.base.validation import ArgumentError, require_numeric
+from driftwise.base.types import Numeric
+from driftwise.base.validation import ArgumentError, as_array, require_array, require_numeric
 from driftwise.environments.drift.curves import MOVE_ROUNDING, Drift, require_increasing
 
 
@@ -38,7 +41,6 @@ class Then(_Composite):
     $$c(t) = c_k(t - a_k) \quad\text{from episode } a_k \text{ on}, \qquad a_0 = 0$$
 
     Args:
-      drifts: $c_0, c_1, \dots$
       at: $a_1, a_2, \dots$, where the drifts but for the first begin.
     """
 
@@ -74,12 +76,7 @@ class Then(_Composite):
 
 @record
 class Repeat(Drift):
-    r"""The first episodes of a drift, over and over: $c(t) = c_1(t \bmod p)$.
-
-    Args:
-      drift: $c_1$.
-      period: $p$, the number of these episodes.
-    """
+    r"""The first `period` episodes of a drift, over and over: $c(t) = c_1(t \bmod p)$."""
 
     episode_fields = ("period",)
 
@@ -103,14 +100,7 @@ class Repeat(Drift):
 
 @record
 class Sum(_Composite):
-    r"""Several drifts at once: the weighted mean of their mixtures.
-
-    $$c(t) = \frac{\sum_k w_k c_k(t)}{\sum_k w_k}$$
-
-    Args:
-      drifts: $c_1, c_2, \dots$
-      shares: $w_k > 0$, all equal unless given.
-    """
+    """Several drifts at once: the mean of their mixtures, weighted by the `shares`, equal unless given."""
 
     shares: tuple[float, ...] = ()
 
@@ -131,12 +121,10 @@ class Sum(_Composite):
 
 @record
 class Product(_Composite):
-    r"""Several drifts, each of a thing of its own: an anchor for each combination of theirs.
+    r"""Drifts, each of a thing of its own: an anchor for each combination, $c_{ij}(t) = c_i(t)\,c_j(t)$.
 
-    $$c_{ij}(t) = c_i(t)\,c_j(t)$$
-
-    The last index is the fastest. With rewards $\theta_i$ and measures $\mu_j$ at
-    anchor $(i, j)$, the first drift moves the rewards and the second the transitions.
+    The last index is the fastest. With rewards $\theta_i$ and measures $\mu_j$ at anchor $(i, j)$, the first
+    drift moves the rewards and the second the transitions.
     """
 
     @property
@@ -166,3 +154,84 @@ def _breaks(drift: Drift, at: int, before: Drift, age: int) -> bool:
     ahead = np.zeros_like(here)
     ahead[: before.num_anchors] = before.mixture(np.array([age]))[0]
     return bool(np.abs(here - ahead).sum() > MOVE_ROUNDING) or age in before.changes(age + 1)
+
+
+_TOLERANCE = 1e-8  # of what sums to 1
+
+
+@record
+class Recorded(Drift):
+    """Weights of the anchors from an array or a file, one row an episode; the last row stays.
+
+    Args:
+      weights: `[T, num_anchors]`, rows on the simplex; or `[T]`, the share of the second of two anchors; or
+        the name of a file with them, `.npy` or text: a line a row, with commas, with or without a header.
+      knots: the episode of each row, if not 0, 1, …; straight lines lead from row to row.
+    """
+
+    episode_fields = ("knots",)
+
+    weights: Numeric  # kept as nested tuples
+    knots: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        source = self.weights
+        array = as_array(read_weights(source) if isinstance(source, (str, os.PathLike)) else source)
+        weights = require_array("weights", array, (None,) if array.ndim == 1 else (None, None))
+        if array.ndim == 1:  # shares of the second anchor
+            weights = np.stack([1 - weights, weights], axis=-1)
+        if not weights.size:
+            raise ArgumentError("weights", "have at least one row", source)
+        bad = (weights.min(axis=1) < -_TOLERANCE) | (np.abs(weights.sum(axis=1) - 1) > _TOLERANCE)
+        if bad.any():
+            got = f"{weights[bad][0].tolist()} in row {np.argmax(bad)}"
+            raise ArgumentError("weights", "be at least 0 and sum to 1 in every row", source, got)
+        object.__setattr__(self, "weights", tuple(map(tuple, weights.tolist())))
+        if np.size(self.knots):
+            knots = require_increasing("knots", self.knots, at_least=0)
+            if len(knots) != len(weights):
+                raise ArgumentError("knots", f"be as many as there are rows, {len(weights)}", self.knots)
+            object.__setattr__(self, "knots", knots)
+
+    def __repr__(self) -> str:
+        digest = hashlib.sha256(self._rows.tobytes()).hexdigest()[:16]
+        return f"Recorded({len(self._rows)} rows of {self.num_anchors} weights, {digest}, knots={self.knots})"
+
+    @property
+    def num_anchors(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return len(self.weights[0])
+
+    @cached_property
+    def _rows(self) -> np.ndarray:
+        return np.array(self.weights)
+
+    def mixture(self, episodes: np.ndarray) -> np.ndarray:
+        if not self.knots:
+            return self._rows[np.minimum(episodes, len(self._rows) - 1)]
+        return np.stack([np.interp(episodes, self.knots, weights) for weights in self._rows.T], axis=-1)
+
+
+def read_weights(name: str | os.PathLike[str]) -> np.ndarray:
+    """Return the numbers in a file; those of one column are a list."""
+    try:
+        require_regular_file(name)
+        if Path(name).suffix == ".npy":
+            return np.load(name, allow_pickle=False)
+        lines = [line for line in Path(name).read_text(encoding="utf-8").splitlines() if line.strip()]
+        rows = lines[1:] if lines and not _numeric(lines[0]) else lines
+        if not rows:
+            raise ValueError("no numbers in it")
+        numbers = np.loadtxt(rows, delimiter=",", ndmin=2)
+    except (OSError, ValueError, EOFError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error).splitlines()[0]
+        expected, got = "be an array, or the name of a file of numbers", f"{os.fspath(name)!r} ({why})"
+        raise ArgumentError("weights", expected, name, got) from None
+    return numbers[:, 0] if numbers.shape[1] == 1 else numbers
+
+
+def _numeric(line: str) -> bool:
+    try:
+        [float(cell) for cell in line.split(",")]
+    except ValueError:
+        return False
+    return True

@@ -93,10 +93,7 @@ def require_anchor_numbers(
 
 @record
 class Abrupt(Drift):
-    """Jump to the next anchor at each of the given episodes; after the last anchor, the first again.
-
-    Without `num_anchors` every segment has an anchor of its own.
-    """
+    """Jump to the next anchor, or the first, at each episode of `at`; by default each segment has its own."""
 
     episode_fields = ("at",)
 

@@ -1,1 +1,1 @@
-"""Makers of drifting linear MDPs, one file each."""
+"""Makers of drifting linear MDPs."""

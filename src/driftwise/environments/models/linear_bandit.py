@@ -30,7 +30,6 @@ from driftwise.environments.environment import (
     PlayedEpisode,
     Record,
     register_environment,
-    require_known,
     require_path,
 )
 from driftwise.environments.paths import ParameterPath
@@ -43,10 +42,7 @@ class Corruption(ABC):
 
     @abstractmethod
     def corrupt(self, reward: Array, best: Array, spent: Array, luck: Array) -> Array:
-        """Return the reward that the agent sees.
-
-        `best` marks a best arm of the round, `spent` is `Σ|c|` so far, `luck` is uniform in [0, 1).
-        """
+        """Return the reward seen; `best` marks best arms, `spent` is `Σ|c|` so far, `luck` uniform."""
 
 
 @part
@@ -154,8 +150,7 @@ class LinearBandit(Environment):
       arms: the decision sets, from `driftwise.environments.arms`.
       path: the parameter of every round, from `driftwise.environments.paths`.
       rewards: `"gaussian"` adds noise of deviation `noise_scale`; `"bernoulli"` pays coins of the mean's
-        bias, and `"poisson"` counts of that mean, at most 50. Without a link they need arms that are known
-        beforehand.
+        bias, and `"poisson"` counts of that mean, at most 50. Without a link they need arms known beforehand.
       link: μ: `"identity"`, `"logistic"` (clicks) or `"log"` (counts, `‖θ‖ ≤ log 50`).
       corruption: an adversary who changes rewards, such as `SignFlips`.
     """
@@ -226,7 +221,7 @@ class LinearBandit(Environment):
         return float(np.linalg.norm(theta, axis=-1).max())
 
     def to_arrays(self, dtype: Any = np.float64, *, needs: tuple[type, ...] = ()) -> LinearBanditArrays:
-        require_known(self, needs)
+        self.require_known(needs)
         sampler, counts = self.arms.sampler(dtype), range(_LARGEST_COUNT if self.rewards == "poisson" else 0)
         return LinearBanditArrays(
             arms=sampler,

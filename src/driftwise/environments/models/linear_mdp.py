@@ -10,19 +10,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from driftwise.base import random
+from driftwise.base import knowledge, random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_batched, namespace, scan
-from driftwise.base.knowledge import (
-    AnchorMeasures,
-    Continuing,
-    FixedTransitions,
-    InitialDistribution,
-    MeanRewards,
-    Positions,
-    SharedSteps,
-    SuccessorProjection,
-)
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Model, Spec
 from driftwise.base.validation import (
     ArgumentError,
@@ -62,7 +52,7 @@ class LinearMdpArrays(NamedTuple):
         return self._with_means(self.theta[0])
 
     def _with_means(self, theta: Array) -> FeatureTable:
-        return self.table.with_extras(MeanRewards(theta @ self.table.values.T))
+        return self.table.with_extras(knowledge.MeanRewards(theta @ self.table.values.T))
 
     @property
     def features(self) -> Array:
@@ -107,9 +97,8 @@ class LinearMdpArrays(NamedTuple):
         def step(s: Array, x: tuple) -> tuple[Array, tuple]:
             h, cumulative, for_next, for_action = x
             action = agent.act(plan, h - 1, s, for_action)
-            successor = random.choose_index(
-                xp.sum(of_pairs(s, action)[:, None] * cumulative, axis=0), for_next
-            )
+            chances = xp.sum(of_pairs(s, action)[:, None] * cumulative, axis=0)
+            successor = random.choose_index(chances, for_next)
             return successor, (s, action, successor)
 
         # NumPy's numbers: a compiler that knows them reads the plan of one step. From 1 on, as XLA counts for
@@ -143,7 +132,6 @@ class LinearMdp(Environment):
       mu: transition measures of the anchors, `[J, H, d, S]`; `φᵀμ` is a distribution for every pair. Signed
         ones may exceed what radii assume, see `mu_bound`; that is a warning.
       initial: distribution of the first state, `[S]`.
-      drift: the curve that mixes the anchors.
       rewards: the agent sees the mean `φᵀθ` (`"mean"`, as in the paper) or a coin of that bias.
       successor_features: `ψ`, `[S, d']`, if measures are known to be combinations of them, `μ = Mψᵀ`.
       positions: where the state and the action of each pair lie in [0, 1], `[S, A, 2]`, if there is a metric;
@@ -228,20 +216,23 @@ class LinearMdp(Environment):
     def to_arrays(self, dtype: Any = np.float64, *, needs: tuple[type, ...] = ()) -> LinearMdpArrays:
         by_step, drifting = (self.mu != self.mu[:, :1]).any(), (self.mu != self.mu[:1]).any()
         lacking = {
-            SharedSteps: (by_step, "have transitions that do not depend on the step"),
-            FixedTransitions: (drifting, "have transitions that do not drift"),
-            Continuing: (True, "be without episodes"),
-            SuccessorProjection: (self.successor_features is None, "have successor_features"),
-            Positions: (self.positions is None, "have positions"),
+            knowledge.SharedSteps: (by_step, "have transitions that do not depend on the step"),
+            knowledge.FixedTransitions: (drifting, "have transitions that do not drift"),
+            knowledge.Continuing: (True, "be without episodes"),
+            knowledge.SuccessorProjection: (self.successor_features is None, "have successor_features"),
+            knowledge.Positions: (self.positions is None, "have positions"),
         }
         for need, (lacks, expected) in lacking.items():
             if need in needs and lacks:
                 raise ArgumentError("environment", f"{expected}, which the agent needs", self)
-        extras: dict[type, np.ndarray] = {AnchorMeasures: self.mu, InitialDistribution: self.initial}
-        if SuccessorProjection in needs and self.successor_features is not None:
-            extras[SuccessorProjection] = projection(self.successor_features)
+        extras: dict[type, np.ndarray] = {
+            knowledge.AnchorMeasures: self.mu,
+            knowledge.InitialDistribution: self.initial,
+        }
+        if knowledge.SuccessorProjection in needs and self.successor_features is not None:
+            extras[knowledge.SuccessorProjection] = projection(self.successor_features)
         if self.positions is not None:
-            extras[Positions] = self.positions.reshape(-1, self.positions.shape[-1])
+            extras[knowledge.Positions] = self.positions.reshape(-1, self.positions.shape[-1])
         known = [kind(array.astype(dtype)) for kind, array in extras.items() if kind in needs]
         return LinearMdpArrays(
             table=fixed_table(self.features, dtype).with_extras(*known),

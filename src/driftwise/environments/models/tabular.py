@@ -24,8 +24,7 @@ def tabular_mdp(
 ) -> LinearMdp:
     """Return the MDP of mean rewards `[S, A]` and probabilities `[S, A, S]` of each anchor; `d = S·A`.
 
-    Tables that differ from step to step have an axis more, `[H, S, A]` and `[H, S, A, S]`. Episodes start in
-    the first state unless `initial` says otherwise.
+    Tables that differ from step to step have an axis more, `[H, S, A]` and `[H, S, A, S]`.
     """
     tables: list[tuple[np.ndarray, np.ndarray]] = []
     for number, anchor in enumerate(anchors):
