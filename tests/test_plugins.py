@@ -65,6 +65,15 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture
+def packages(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of packages in which that of the example is found."""
+    made = installed(folder)
+    monkeypatch.syspath_prepend(made)
+    plugins._load_installed.cache_clear()
+    return made
+
+
+@pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files of the example, in which nobody is."""
     made = tmp_path / "lab"
@@ -81,13 +90,10 @@ def installed(folder: Path) -> Path:
     described = packages / f"{project['name']}-{project['version']}.dist-info"
     described.mkdir(parents=True)
     shutil.copy(folder / "mylab.py", packages)
-    (described / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
-    )
-    lines = [
-        f"[{group}]\n" + "".join(f"{name} = {module}\n" for name, module in entries.items())
-        for group, entries in project["entry-points"].items()
-    ]
+    metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    (described / "METADATA").write_text(metadata)
+    ((group, entries),) = project["entry-points"].items()
+    lines = [f"[{group}]", *(f"{name} = {module}" for name, module in entries.items())]
     (described / "entry_points.txt").write_text("\n".join(lines))
     return packages
 
@@ -120,13 +126,14 @@ def test_an_option_names_modules_of_the_working_folder(folder, capsys, monkeypat
     assert "Rooms with two doors each" in said
 
 
-def test_an_installed_package_is_found_by_its_entry_point(folder, monkeypatch):
-    spec = dw.Spec(2, 2, 4, 3)
+def test_what_is_not_installed_is_not_found():
     with pytest.raises(ValueError, match="algorithm must be one of"):
-        dw.algorithms.build(spec, "soft_restart_ucb", period=5, radius=0.3)
-    monkeypatch.syspath_prepend(installed(folder))
-    plugins._load_installed.cache_clear()
-    agent = dw.algorithms.build(spec, "soft_restart_ucb", period=5, radius=0.3)
+        dw.algorithms.build(dw.Spec(2, 2, 4, 3), "soft_restart_ucb", period=5, radius=0.3)
+
+
+@pytest.mark.usefixtures("packages")
+def test_an_installed_package_is_found_by_its_entry_point():
+    agent = dw.algorithms.build(dw.Spec(2, 2, 4, 3), "soft_restart_ucb", period=5, radius=0.3)
     assert from_config(to_config(agent)) == agent
     assert build_environment("two_doors", horizon=2, drift={"type": "Blinking", "every": 9}).spec.horizon == 2
     assert plugins.plugin_versions() == {"mylab": "0.1.0"}
@@ -135,18 +142,14 @@ def test_an_installed_package_is_found_by_its_entry_point(folder, monkeypatch):
     assert "two_doors" in dir(dw.environments)
 
 
-def test_a_part_that_nobody_knows_makes_installed_packages_be_looked_at(folder, monkeypatch):
-    monkeypatch.syspath_prepend(installed(folder))
-    plugins._load_installed.cache_clear()
+@pytest.mark.usefixtures("packages")
+def test_a_part_that_nobody_knows_makes_installed_packages_be_looked_at():
     assert type(from_config({"type": "SoftRestart", "period": 3})).__module__ == "mylab"
 
 
 @pytest.mark.filterwarnings("default")
-def test_an_installed_package_that_is_broken_hinders_nobody(folder, monkeypatch, capsys):
-    packages = installed(folder)
+def test_an_installed_package_that_is_broken_hinders_nobody(packages, capsys):
     (packages / "mylab.py").write_text("\n1 / 0\n")
-    monkeypatch.syspath_prepend(packages)
-    plugins._load_installed.cache_clear()
     said = r"^the plugin mylab cannot be imported and is left out: .*by zero \(mylab.py, line 2\)$"
     with pytest.warns(UserWarning, match=said):
         plugins.load_plugins()
@@ -176,9 +179,9 @@ def test_a_module_that_cannot_be_imported_is_one_line(content, said, folder, cap
 def test_names_that_are_taken_are_refused():
     def lin_ucb(spec: dw.Spec) -> Any: ...
 
-    row: dict[str, Any] = dict(problem="any", forgetting="", exploration="", bound="", paper="none")
+    row: dict[str, Any] = dict.fromkeys(("forgetting", "exploration", "bound", "paper"), "none")
     with pytest.raises(ValueError, match="an algorithm must have a name of its own, got a second 'lin_ucb'"):
-        dw.algorithms.register(**row)(lin_ucb)
+        dw.algorithms.register(problem="any", **row)(lin_ucb)
 
     def river_swim() -> Any: ...
 
@@ -199,18 +202,13 @@ def test_gymnasium_knows_what_is_registered_after_its_ids_were(monkeypatch):
     assert MAKERS["driftwise/TwoDoors-v0"] == "two_doors"
 
 
-def test_workers_import_what_was_imported_and_the_manifest_says_so(folder, capsys):
+def test_workers_import_what_was_imported_and_reports_say_which_plugin_is_missing(folder, capsys):
     (folder / "small.toml").write_text(SMALL.format(more='import = ["mylab"]'))
     out = folder / "out"
     assert main(["run", str(folder / "small.toml"), "--workers", "2", "--quiet", "--out", str(out)]) == 0
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["config"]["import"] == ["mylab"]
     assert manifest["plugins"] == {"mylab": "not installed"}  # by the worker, which had no other reason to
-    report(out, capsys)
-
-
-def report(out: Path, capsys: pytest.CaptureFixture) -> None:
-    """A report has the environment of a plugin that is there, and else says which to import."""
     capsys.readouterr()
     assert main(["report", str(out)]) == 0
     assert capsys.readouterr().err == ""
@@ -220,9 +218,8 @@ def report(out: Path, capsys: pytest.CaptureFixture) -> None:
     page = (out / "report.html").read_text()
     why = r"no environment .*two_doors.* is known here; the run had plugins: --import mylab"
     assert re.search(rf"The environment cannot be rebuilt from the manifest \({why}\)", page)
-    assert re.fullmatch(
-        rf"driftwise: warning: .* its drift .* not shown \({why}\)\n", capsys.readouterr().err
-    )
+    warned = rf"driftwise: warning: .* its drift .* not shown \({why}\)\n"
+    assert re.fullmatch(warned, capsys.readouterr().err)
     with pytest.warns(UserWarning, match=rf"its drift .* not shown \({why}\)$"):
         dw.load_study(out).plot()
 
@@ -231,17 +228,15 @@ def report(out: Path, capsys: pytest.CaptureFixture) -> None:
 @pytest.mark.parametrize("engine", [["--engine", "ray"], ["--workers", "2"]])
 @pytest.mark.parametrize("way", ["file", "option", "entry point"])
 def test_every_engine_knows_the_plugins_of_whoever_starts_it(engine, way, folder):
-    named = 'import = ["mylab"]' if way == "file" else ""
-    (folder / "small.toml").write_text(SMALL.format(more=named).replace('"Abrupt", at', '"Blinking", every'))
-    text = (folder / "small.toml").read_text().replace('["50%"]', '"50%"')
+    text = SMALL.format(more='import = ["mylab"]' if way == "file" else "")
+    text = text.replace('"Abrupt", at', '"Blinking", every').replace('["50%"]', '"50%"')
     (folder / "small.toml").write_text(text)
     path = os.pathsep.join([str(ROOT / "src"), *([str(installed(folder))] if way == "entry point" else [])])
     command = [sys.executable, "-P", "-m", "driftwise", "run", str(folder / "small.toml"), *engine]
     command += ["--out", str(folder / "out"), *(["--import", "mylab"] if way == "option" else [])]
-    where: dict[str, Any] = dict(
-        cwd=folder if way == "option" else None, env=os.environ | {"PYTHONPATH": path}
-    )
-    ended = subprocess.run(command, **where, capture_output=True, text=True, check=False)
+    where = folder if way == "option" else None
+    how: dict[str, Any] = dict(env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)
+    ended = subprocess.run(command, cwd=where, **how, check=False)
     assert ended.returncode == 0, ended.stderr
     manifest = json.loads((folder / "out" / "manifest.json").read_text())
     assert list(manifest["plugins"]) == ["mylab"]

@@ -27,10 +27,12 @@ def needs(package: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(missing, reason=f"the data is not installed: {command}")
 
 
-def row(hour: int, style: str = ISO, price: float | None = None) -> str:
+def row(
+    hour: int, style: str = ISO, price: float | None = None, first=FIRST, change=BACK, before: int = 2
+) -> str:
     """An hour after the first; its price is its number unless given."""
-    utc = FIRST + np.timedelta64(hour, "h")
-    local = utc + np.timedelta64(2 if utc < BACK else 1, "h")
+    utc = first + np.timedelta64(hour, "h")
+    local = utc + np.timedelta64(before if utc < change else 3 - before, "h")
     written = (each.astype("datetime64[s]").astype(object).strftime(style) for each in (utc, local))
     return f"Netherlands,{','.join(written)},{hour if price is None else price}\n"
 
@@ -74,13 +76,8 @@ def test_a_block_is_the_mean_of_the_hours_it_has(faulty: Path) -> None:
 
 
 def test_a_day_on_which_the_clock_goes_forward_is_whole(tmp_path: Path) -> None:
-    start = np.datetime64("2023-03-25T23")
-    rows = []
-    for hour in range(23):
-        utc = start + np.timedelta64(hour, "h")
-        local = utc + np.timedelta64(1 if utc < np.datetime64("2023-03-26T01") else 2, "h")
-        written = (str(each.astype("datetime64[s]")).replace("T", " ") for each in (utc, local))
-        rows.append(f"Netherlands,{','.join(written)},{hour}\n")
+    start, forward = np.datetime64("2023-03-25T23"), np.datetime64("2023-03-26T01")
+    rows = [row(hour, first=start, change=forward, before=1) for hour in range(23)]
     hours, cleaning = dutch_prices.hours_of(prices_file(tmp_path, rows))
     assert (cleaning.short_days, cleaning.long_days, cleaning.missing) == (1, 0, [])
     days = dutch_prices.days_of(hours)
@@ -91,10 +88,7 @@ def test_a_day_on_which_the_clock_goes_forward_is_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        (
-            [row(0), row(0, DAY_FIRST, price=7.5)],
-            "hour 2023-10-27T22 UTC must have one local time and one price",
-        ),
+        ([row(0), row(0, DAY_FIRST, price=7.5)], "hour 2023-10-27T22 UTC must have one local time and one"),
         ([row(0), row(1).replace("2023-10-27 23", "10/27/2023 23")], "time must be an hour, written as"),
         ([row(0), row(1, "%m/%d/%Y %H:%M")], "time must be an hour, written as"),
         ([row(0).replace(":00:00", ":30:00")], "time must be an hour, written as"),
@@ -146,23 +140,18 @@ def some_days(num: int, seed: int = 0) -> dutch_prices.Days:
     return dutch_prices.Days(np.datetime64("2021-12-20") + np.arange(num).astype("timedelta64[D]"), prices)
 
 
-def test_forecasts_are_weighted_means_of_the_days_before() -> None:
+def test_forecasts_and_recent_means_are_of_the_days_before() -> None:
     prices = some_days(9).prices
     for memory in (np.inf, 7, 14):
         expected = battery_years.forecasts(prices, memory)
         for day in range(1, 9):
             weights = (1 - 1 / memory) ** np.arange(day)[::-1]
-            assert expected[day] == pytest.approx(weights @ prices[:day] / weights.sum(), rel=5e-3), (
-                "the ridge"
-            )
-
-
-def test_recent_means_know_nothing_of_today() -> None:
-    prices = some_days(12).prices
+            plain = weights @ prices[:day] / weights.sum()
+            assert expected[day] == pytest.approx(plain, rel=5e-3)  # but for the ridge
     for num in (1, 7):
         means = battery_years.recent_means(prices, num)
         assert not means[0].any()
-        for day in range(1, 12):
+        for day in range(1, 9):
             assert means[day] == pytest.approx(prices[max(0, day - num) : day].mean(axis=0))
 
 
@@ -191,10 +180,8 @@ def test_nobody_with_public_prices_beats_the_clairvoyant(
 def write_month(folder: Path, region: str, month: str, first: int, rates: np.ndarray) -> None:
     """Rates of five minutes, the first so many after 31 July 2020."""
     times = np.datetime64("2020-07-31T00:00") + carbon.STEP * np.arange(first, first + len(rates))
-    lines = (
-        f"{str(time).replace('T', ' ')}:00+00:00,{rate},0.5\n"
-        for time, rate in zip(times, rates, strict=True)
-    )
+    pairs = zip(times, rates, strict=True)
+    lines = (f"{str(time).replace('T', ' ')}:00+00:00,{rate},0.5\n" for time, rate in pairs)
     with gzip.open(folder / f"{region}_{month}.csv.gz", "wt") as file:
         file.write("time,moer,f1\n" + "".join(lines))
 

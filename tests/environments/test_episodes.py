@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import driftwise as dw
 from driftwise.algorithms import uniform
-from driftwise.base import Agent, Array, FeatureTable, Key, Plan, random
+from driftwise.base import random
 from driftwise.environments import PlayedEpisode
 from driftwise.environments.models.linear_mdp import EpisodeInputs
 from tests.examples import SPEC, agent, make
@@ -78,36 +79,14 @@ def test_rewards_are_independent_of_successors_given_the_action(at_random):
 
 def test_the_chances_of_a_plan_are_not_those_of_its_actions():
     """A randomised exploration must not foresee how its actions will be drawn."""
-    probe = Probe()
-    arrays = make().to_arrays()
-    inputs = arrays.inputs(np.array([[1.0, 0.0]]))
-    arrays.advance(probe, arrays.begin(probe), EpisodeInputs(*(leaf[0] for leaf in inputs)), random.key(0), 0)
-    assert len(set(probe.for_actions)) == SPEC.horizon
-    assert not set(probe.for_actions) & set(random.draw_uniform(probe.for_plan, 20, np.float64).tolist())
-
-
-class Probe(Agent):
-    """A uniform agent that notes what chances it was given."""
-
-    spec = SPEC
-
-    def __init__(self) -> None:
-        self.agent = uniform(SPEC)
-        self.for_actions: list[float] = []
-
-    def init(self, features: FeatureTable) -> Any:
-        return self.agent.init(features)
-
-    def update(self, state: Any, features: FeatureTable, plan: Plan, episode: Any) -> Any:
-        return self.agent.update(state, features, plan, episode)
-
-    def plan(self, state: Any, features: FeatureTable, key: Key) -> Plan:
-        self.for_plan = key
-        return self.agent.plan(state, features, key)
-
-    def act(self, plan: Plan, h: Any, state: Array, uniform: Array) -> Array:
-        self.for_actions.append(float(uniform))
-        return self.agent.act(plan, h, state, uniform)
+    agent, arrays = uniform(SPEC), make().to_arrays()
+    probe: Any = mock.Mock(wraps=agent)
+    inputs = EpisodeInputs(*(leaf[0] for leaf in arrays.inputs(np.array([[1.0, 0.0]]))))
+    arrays.advance(probe, arrays.begin(agent), inputs, random.key(0), 0)
+    for_actions = {float(call.args[-1]) for call in probe.act.call_args_list}
+    assert len(for_actions) == SPEC.horizon
+    for_plan = probe.plan.call_args.args[-1]
+    assert not for_actions & {*random.draw_uniform(for_plan, 20, np.float64).tolist()}
 
 
 def _surprise(played: PlayedEpisode, h: int, probability: np.ndarray) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,47 +10,16 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import build
-from driftwise.base import AnchorMeasures, ArgumentError, InitialDistribution, MeanRewards, random
+from driftwise.base import AnchorMeasures, InitialDistribution, MeanRewards, random
 from driftwise.environments import LinearMdp, planning
-from driftwise.scenarios import MdpContext, Scenario, Trajectory, bandit_policy, mdp_policy, play_policy
-from driftwise.scenarios.contestants import POLICY_SETS
+from driftwise.scenarios import Scenario, mdp_policy, play_policy
 from driftwise.scenarios.problems import MDP_PROBLEMS
 from driftwise.scenarios.rounds import MdpRounds
+from tests.scenarios import strangers
+from tests.scenarios.strangers import OF_MDPS, stranger
 
-ROUNDS = 60
-
-
-@pytest.fixture(autouse=True)
-def _the_seed_of_simulations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All scenarios have the draws of a simulation, so that one can be held against the other."""
-    monkeypatch.setattr(Scenario, "seed", 0)
-
-
-class Recorded:
-    """A stranger's policy: every action alike; it keeps all that it was shown and told."""
-
-    def __init__(self) -> None:
-        self.seen: list[MdpContext] = []
-        self.learnt: list[tuple[int, Trajectory]] = []  # with the episode after which it came
-
-    def decide(self, context: MdpContext) -> np.ndarray:
-        self.seen.append(context)
-        num_states, num_actions, _ = context.features.shape
-        return np.full((5, num_states, num_actions), 1 / num_actions)
-
-    def learn(self, trajectory: Trajectory) -> None:
-        self.learnt.append((self.seen[-1].number, trajectory))
-
-
-def scenario(feedback: str = "at_once", start: str = "cold", **others: Any) -> Scenario:
-    given: dict[str, Any] = {"problem": "mixture_mdp", "move": "abrupt_rare", **others}
-    return Scenario(**given, feedback=feedback, start=start, rounds=ROUNDS)
-
-
-def told(feedback: str, start: str = "cold") -> Recorded:
-    policy = Recorded()
-    play_policy(lambda spec, seed: policy, scenario(feedback, start))
-    return policy
+ROUNDS = OF_MDPS["rounds"]
+scenario = functools.partial(strangers.scenario, **OF_MDPS)
 
 
 def world(here: Scenario) -> LinearMdp:
@@ -87,19 +57,17 @@ def test_the_frozen_value_is_that_of_the_policy_before_in_the_world_after_the_ch
 
 
 def test_chance_is_worth_what_every_action_alike_is_worth():
-    policy = Recorded()
+    policy = stranger()
     strange = play_policy(lambda spec, seed: policy, scenario())
     ours = play_policy(mdp_policy("uniform"), scenario())
     np.testing.assert_allclose(strange.values, ours.values, rtol=0, atol=1e-12)
-    assert (
-        [came for came, _ in policy.learnt] == [told.number for _, told in policy.learnt] == [*range(ROUNDS)]
-    )
+    assert [(came, told.number) for came, told in policy.learnt] == [(t, t) for t in range(ROUNDS)]
 
 
 def test_chance_is_valued_in_the_world_of_another_round():
     here = scenario(move="gradual")
     rounds, environment = MdpRounds(here, 0), world(here)
-    alike = Recorded().decide(rounds.context(0))
+    alike = stranger().decide(rounds.context(0))
     expected = [
         planning.policy_values(environment.features, environment.model(other), alike)[0, rounds.starts[at]]
         for at, other in ((5, 50), (40, 10))
@@ -118,27 +86,14 @@ def test_no_policy_can_change_its_world():
             array[...] = 0
 
 
-def test_trajectories_come_late_or_never_and_are_otherwise_the_same():
-    at_once = [trajectory for _, trajectory in told("at_once").learnt]
-    delayed, lost = told("delayed").learnt, told("lost").learnt
-    assert [(came, late.number) for came, late in delayed] == [(t, t - 50) for t in range(50, ROUNDS)]
-    assert 15 <= len(lost) <= 45  # of 30 in the mean, by more than three deviations
-    assert all(came == kept.number for came, kept in lost)
-    for _, other in [*delayed, *lost]:
-        for first, second in zip(other.episode, at_once[other.number].episode, strict=True):
-            np.testing.assert_array_equal(first, second)
-
-
 def test_an_agent_learns_from_what_is_not_lost_with_the_plan_of_its_own_episode():
     here = scenario("lost", problem="linear_mdp")
     rounds = MdpRounds(here, 0)
     agent = build(rounds.spec, "ucrl_vtr", **OPTIONS)
     state = agent.init(rounds.context(0).table)
     for t, taken in enumerate(play_policy(mdp_policy("ucrl_vtr", **OPTIONS), here).taken):
-        table, (_, for_plan, _) = (
-            rounds.context(t).table,
-            random.episode_keys(random.fold(random.key(0), 0), t),
-        )
+        table = rounds.context(t).table
+        _, for_plan, _ = random.episode_keys(random.fold(random.key(0), 0), t)
         plan = agent.plan(state, table, for_plan)
         np.testing.assert_array_equal(taken, plan.policy)
         if not rounds.lost[t]:
@@ -146,9 +101,8 @@ def test_an_agent_learns_from_what_is_not_lost_with_the_plan_of_its_own_episode(
 
 
 def test_poison_mirrors_some_rewards_of_best_actions_alone():
-    clean, poisoned = (
-        [each.episode for _, each in told(feedback).learnt] for feedback in ("at_once", "poisoned")
-    )
+    played = (strangers.told(scenario(feedback)) for feedback in ("at_once", "poisoned"))
+    clean, poisoned = ([each.episode for _, each in told] for told in played)
     environment, changed, best = world(scenario()), 0, 0
     for t, (before, after) in enumerate(zip(clean, poisoned, strict=True)):
         model = environment.model(t)
@@ -163,24 +117,6 @@ def test_poison_mirrors_some_rewards_of_best_actions_alone():
                 assert is_best
                 assert after.rewards[h] == 1 - before.rewards[h]
     assert 0.15 * best < changed < 0.45 * best  # of 0.3 in the mean, by more than three deviations
-
-
-@pytest.mark.parametrize("name", ["adaptive_opt_wlsvi", "change_detection", "ucrl_vtr"])
-def test_policies_of_ours_survive_a_restart_while_trajectories_are_on_their_way(name):
-    make = POLICY_SETS["mdps"].policies[name]
-    cold, restarted = (
-        play_policy(make, Scenario("mixture_mdp", "gradual", feedback=feedback, start=start, rounds=60))
-        for feedback, start in [("delayed", "cold"), ("delayed", "restarted")]
-    )
-    assert cold.values.tobytes() == restarted.values.tobytes()
-
-
-def test_a_warm_start_has_episodes_that_do_not_count_before_the_same_moves():
-    warm, policy = scenario(start="warm"), Recorded()
-    played = play_policy(lambda spec, seed: policy, warm)
-    assert warm.changes == scenario().changes
-    assert len(policy.seen) == ROUNDS + ROUNDS // 5
-    assert len(played.values) == len(played.taken) == ROUNDS
 
 
 @pytest.mark.parametrize("problem", MDP_PROBLEMS)
@@ -209,24 +145,3 @@ def test_one_direction_alone_moves_and_is_the_one_that_the_best_value_needs_most
         without[:, direction] = first.min()
         assert value(without) >= value(second) - 1e-12
     assert value(second) > 0.8 * value(first)  # much is left to earn
-
-
-@pytest.mark.parametrize(
-    ("decided", "sentence"),
-    [
-        (np.zeros((5, 6)), "policy must"),
-        (np.full((5, 6, 3), 0.5), "policy must hold probabilities that sum to 1"),
-    ],
-)
-def test_what_are_no_chances_is_refused(decided, sentence):
-    policy = Recorded()
-    policy.decide = lambda context: decided  # pyright: ignore[reportAttributeAccessIssue]
-    with pytest.raises(ArgumentError, match=sentence):
-        play_policy(lambda spec, seed: policy, scenario())
-
-
-def test_a_policy_of_one_kind_is_refused_by_the_problems_of_the_other():
-    with pytest.raises(ArgumentError, match="scenario must be one of a bandit, for the policy of one"):
-        play_policy(bandit_policy("adaptive_lin_ucb"), scenario())
-    with pytest.raises(ArgumentError, match="scenario must be one of an MDP, for the policy of one"):
-        play_policy(mdp_policy("opt_wlsvi", rate=0.9), Scenario("linear_bandit"))

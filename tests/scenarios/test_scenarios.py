@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import operator
 import re
-from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -16,46 +16,28 @@ from driftwise.analysis.adaptation import decision_lag
 from driftwise.base import ArgumentError
 from driftwise.environments import LinearBandit
 from driftwise.parts import Glr
-from driftwise.scenarios import Context, Reward, Scenario, bandit_policy, find_scenario, play_policy, suite
+from driftwise.scenarios import (
+    Context,
+    Reward,
+    Scenario,
+    bandit_policy,
+    find_scenario,
+    mdp_policy,
+    play_policy,
+    suite,
+)
+from driftwise.scenarios.contestants import POLICY_SETS
 from driftwise.scenarios.problems import BANDIT_PROBLEMS
 from driftwise.scenarios.rounds import BanditRounds, lagged_values
 from driftwise.scenarios.scenario import FEEDBACKS, all_scenarios
 from tests.reference.bandits import rounds
+from tests.scenarios.strangers import OF_MDPS, scenario, stranger, told
 
 ROUNDS = 120
 DELAY = FEEDBACKS["delayed"].delay
 
 
-@pytest.fixture(autouse=True)
-def _the_seed_of_simulations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All scenarios have the draws of a simulation, so that one can be held against the other."""
-    monkeypatch.setattr(Scenario, "seed", 0)
-
-
-class Turns:
-    """A stranger's policy: every arm in turn; it keeps a list of all that it was told."""
-
-    def __init__(self) -> None:
-        self.seen: list[Context] = []
-        self.learnt: list[tuple[int, Reward]] = []  # with the round in which it came
-
-    def decide(self, context: Context) -> int:
-        self.seen.append(context)
-        return context.number % len(context.arms)
-
-    def learn(self, reward: Reward) -> None:
-        self.learnt.append((self.seen[-1].number, reward))
-
-
-def told(scenario: Scenario, run: int = 0) -> Turns:
-    policy = Turns()
-    play_policy(lambda spec, seed: policy, scenario, run=run)
-    return policy
-
-
-def scenario(feedback: str = "at_once", start: str = "cold", **others: Any) -> Scenario:
-    given: dict[str, Any] = {"problem": "linear_bandit", "move": "abrupt_rare", **others}
-    return Scenario(**given, feedback=feedback, start=start, rounds=ROUNDS)
+both_kinds = pytest.mark.parametrize("kind", [{}, OF_MDPS], ids=["bandits", "mdps"])
 
 
 def world(here: Scenario) -> LinearBandit:
@@ -105,17 +87,13 @@ def test_every_world_of_the_small_suite_can_be_made_and_starts_alike():
         moves = np.abs(np.diff(path, axis=0)).sum(axis=-1)
         assert not moves[: each.warm_up - 1].any() if each.warm_up else True
         assert bool(moves.any()) == (each.move != "none")
-        assert each.changes == tuple(np.flatnonzero(moves > 0.1) + 1 - each.warm_up) or each.move not in (
-            "abrupt_rare",
-            "abrupt_frequent",
-            "one_arm",
-        )
+        if each.move in ("abrupt_rare", "abrupt_frequent", "one_arm"):
+            assert each.changes == tuple(np.flatnonzero(moves > 0.1) + 1 - each.warm_up)
 
 
 def test_a_weak_move_goes_half_the_way_of_a_strong_one():
-    paths = [
-        scenario(strength=strength).environment().at(np.arange(ROUNDS)) for strength in ("weak", "strong")
-    ]
+    made = (scenario(strength=strength).environment() for strength in ("weak", "strong"))
+    paths = [environment.at(np.arange(ROUNDS)) for environment in made]
     weak, strong = (path[ROUNDS // 2] - path[0] for path in paths)
     np.testing.assert_allclose(2 * weak, strong, rtol=0, atol=1e-12)
     assert np.abs(strong).max() > 0.3
@@ -145,62 +123,61 @@ def test_an_online_bandit_plays_a_scenario_as_the_simulator_plays_its_world(prob
 
 
 def test_rewards_are_those_of_the_arms_that_were_taken():
-    policy = told(scenario())
-    for (came, reward), here in zip(policy.learnt, rounds(world(scenario()), ROUNDS), strict=True):
+    for (came, reward), here in zip(told(scenario()), rounds(world(scenario()), ROUNDS), strict=True):
         assert came == reward.number
         assert reward.arm == reward.number % 5
         np.testing.assert_array_equal(reward.arms, here.features)
         assert reward.value == pytest.approx(here.rewards[reward.arm], abs=1e-12)
 
 
-def test_delayed_rewards_come_later_in_order_and_are_otherwise_the_same():
-    at_once, delayed = told(scenario()).learnt, told(scenario("delayed")).learnt
-    assert [came for came, _ in delayed] == list(range(DELAY, ROUNDS))
-    for (_, early), (came, late) in zip(at_once, delayed, strict=False):
-        assert came == late.number + DELAY
-        assert (early.number, early.value) == (late.number, late.value)
-
-
-def test_half_of_the_rewards_are_lost_by_chance_and_the_others_are_the_same():
-    at_once = {reward.number: reward.value for _, reward in told(scenario()).learnt}
-    kept = {reward.number: reward.value for _, reward in told(scenario("lost")).learnt}
-    assert kept.items() < at_once.items()
-    assert 40 <= len(kept) <= 80  # of 60 in the mean, by more than three deviations
-    assert {*kept} != {reward.number for _, reward in told(scenario("lost"), run=1).learnt}
+@both_kinds
+def test_observations_come_late_or_never_and_are_otherwise_the_same(kind):
+    at_once = [observation for _, observation in told(scenario(**kind))]
+    delayed, lost = (told(scenario(feedback, **kind)) for feedback in ("delayed", "lost"))
+    assert [(came, late.number) for came, late in delayed] == [
+        (t, t - DELAY) for t in range(DELAY, len(at_once))
+    ]
+    assert len(at_once) / 4 <= len(lost) <= 3 / 4 * len(at_once)  # of half, by more than three deviations
+    assert all(came == kept.number for came, kept in lost)
+    for _, other in [*delayed, *lost]:
+        for first, second in zip(*map(jax.tree.leaves, (other, at_once[other.number])), strict=True):
+            np.testing.assert_array_equal(first, second)
+    assert [came for came, _ in lost] != [came for came, _ in told(scenario("lost", **kind), run=1)]
 
 
 @pytest.mark.parametrize("problem", BANDIT_PROBLEMS)
 def test_poison_mirrors_some_rewards_of_the_best_arm_alone(problem):
-    clean, poisoned = (told(scenario(each, problem=problem)).learnt for each in ("at_once", "poisoned"))
-    changed = [
-        (before, after)
-        for (_, before), (_, after) in zip(clean, poisoned, strict=True)
-        if before.value != after.value
-    ]
-    best = {here.number for here in _best(scenario(problem=problem), clean)}
+    clean, poisoned = (told(scenario(each, problem=problem)) for each in ("at_once", "poisoned"))
+    pairs = [(before, after) for (_, before), (_, after) in zip(clean, poisoned, strict=True)]
+    changed = [(before, after) for before, after in pairs if before.value != after.value]
+    means = [each.means for each in rounds(world(scenario(problem=problem)), ROUNDS)]
+    best = {reward.number for _, reward in clean if reward.arm == np.argmax(means[reward.number])}
     assert 0 < len(changed) < len(best)
     for before, after in changed:
         assert after.value == pytest.approx(1 - before.value, abs=1e-12)
         assert after.number in best
 
 
-def _best(here: Scenario, learnt: list[tuple[int, Reward]]) -> list[Reward]:
-    means = [each.means for each in rounds(world(here), ROUNDS)]
-    return [reward for _, reward in learnt if reward.arm == np.argmax(means[reward.number])]
+@pytest.mark.parametrize(
+    ("name", "feedback", "kind"),
+    [("adaptive_lin_ucb", feedback, {}) for feedback in ("at_once", "delayed")]
+    + [(name, "delayed", OF_MDPS) for name in ("adaptive_opt_wlsvi", "change_detection", "ucrl_vtr")],
+)
+def test_policies_of_ours_survive_a_restart_while_observations_are_on_their_way(name, feedback, kind):
+    cold, restarted = (scenario(feedback, start, **kind) for start in ("cold", "restarted"))
+    make = POLICY_SETS[cold.kind].policies[name]
+    played = [play_policy(make, here).values.tobytes() for here in (cold, restarted)]
+    assert played[0] == played[1]
 
 
-def test_a_bandit_survives_a_restart_and_a_policy_that_keeps_nothing_begins_anew():
-    make = bandit_policy("adaptive_lin_ucb")
-    for feedback in ("at_once", "delayed"):
-        cold, restarted = (play_policy(make, scenario(feedback, start)) for start in ("cold", "restarted"))
-        assert cold.values.tobytes() == restarted.values.tobytes()
+def test_a_policy_that_keeps_nothing_begins_anew_after_a_restart():
     forgetful = play_policy(lambda spec, seed: Forgetful(), scenario(start="restarted"))
     first = [each.means[0] for each in rounds(world(scenario()), ROUNDS)]
     assert (np.abs(forgetful.values - first) < 1e-12).nonzero()[0].tolist() == [0, ROUNDS // 2]
 
 
 def test_a_policy_that_cannot_be_pickled_cannot_be_restarted():
-    policy = Turns()
+    policy = stranger()
     policy.note = lambda: None  # pyright: ignore[reportAttributeAccessIssue]
     with pytest.raises(ArgumentError, match="policy must be one that can be pickled, for a restart"):
         play_policy(lambda spec, seed: policy, scenario(start="restarted"))
@@ -222,16 +199,18 @@ class Forgetful:
         return Forgetful, ()
 
 
-def test_a_warm_start_has_rounds_that_do_not_count_before_the_same_moves():
-    cold, warm = scenario(), scenario(start="warm")
-    assert warm.changes == cold.changes == (40, 80)
-    policy = Turns()
+@both_kinds
+def test_a_warm_start_has_rounds_that_do_not_count_before_the_same_moves(kind):
+    cold, warm, policy = scenario(**kind), scenario(start="warm", **kind), stranger()
+    assert warm.changes == cold.changes == (cold.rounds // 3, 2 * cold.rounds // 3)
     played = play_policy(lambda spec, seed: policy, warm)
-    assert len(policy.seen) == ROUNDS + ROUNDS // 5
-    best = [each.means.max() for each in rounds(world(warm), len(policy.seen))]
-    np.testing.assert_allclose(played.optimal, best[-ROUNDS:], rtol=0, atol=1e-12)
-    late = warm.environment().at(np.arange(warm.warm_up, warm.warm_up + ROUNDS))
-    np.testing.assert_array_equal(late, cold.environment().at(np.arange(ROUNDS)))
+    assert len(policy.seen) == cold.rounds + cold.rounds // 5
+    assert len(played.values) == len(played.taken) == cold.rounds
+    late = warm.environment().at(np.arange(warm.warm_up, warm.warm_up + cold.rounds))
+    np.testing.assert_array_equal(late, cold.environment().at(np.arange(cold.rounds)))
+    if warm.kind == "bandits":
+        best = [each.means.max() for each in rounds(world(warm), len(policy.seen))]
+        np.testing.assert_allclose(played.optimal, best[-ROUNDS:], rtol=0, atol=1e-12)
 
 
 def test_runs_differ_and_each_is_the_same_bytes_twice():
@@ -284,7 +263,7 @@ def test_alarms_ring_in_the_round_in_which_their_reward_comes_after_the_warm_up(
     played = play_policy(lambda spec, seed: Watching([0] * 200, alarms), warm)
     assert played.alarms is not None
     assert np.flatnonzero(played.alarms).tolist() == [each + DELAY - warm.warm_up for each in alarms]
-    assert play_policy(lambda spec, seed: Turns(), warm).alarms is None
+    assert play_policy(lambda spec, seed: stranger(), warm).alarms is None
 
 
 def test_an_agent_that_looks_out_for_changes_tells_its_alarms():
@@ -296,12 +275,26 @@ def test_an_agent_that_looks_out_for_changes_tells_its_alarms():
     assert play_policy(bandit_policy("lin_ucb", radius=0.5), here).alarms is None
 
 
-@pytest.mark.parametrize("arm", [5, -1, 0.0, None, "first"])
-def test_what_is_no_arm_is_refused(arm):
-    policy = Turns()
-    policy.decide = lambda context: arm  # pyright: ignore[reportAttributeAccessIssue]
-    with pytest.raises(ArgumentError, match=f"decide on an arm from 0 to 4, got {re.escape(repr(arm))}"):
-        play_policy(lambda spec, seed: policy, scenario())
+@pytest.mark.parametrize(
+    ("decided", "kind", "sentence"),
+    [(arm, {}, f"decide on an arm from 0 to 4, got {arm!r}") for arm in (5, -1, 0.0, None, "first")]
+    + [(np.zeros((5, 6)), OF_MDPS, "policy must have shape")]
+    + [(np.full((5, 6, 3), 0.5), OF_MDPS, "policy must hold probabilities that sum to 1")],
+)
+def test_what_is_no_arm_or_no_chances_is_refused(decided, kind, sentence):
+    policy = stranger()
+    policy.decide = lambda context: decided
+    with pytest.raises(ArgumentError, match=re.escape(sentence)):
+        play_policy(lambda spec, seed: policy, scenario(**kind))
+
+
+def test_a_policy_of_one_kind_is_refused_by_the_problems_of_the_other():
+    with pytest.raises(ArgumentError, match="scenario must be one of a bandit, for the policy of one"):
+        play_policy(bandit_policy("adaptive_lin_ucb"), scenario(**OF_MDPS))
+    with pytest.raises(ArgumentError, match="scenario must be one of an MDP, for the policy of one"):
+        play_policy(mdp_policy("opt_wlsvi", rate=0.9), scenario())
+    with pytest.raises(ArgumentError, match="did you mean 'linear_bandit/none/lost/cold'"):
+        find_scenario("linear_bandit/none/lost/cald")
 
 
 @pytest.mark.parametrize(
@@ -317,12 +310,3 @@ def test_what_is_no_arm_is_refused(arm):
 def test_what_is_no_scenario_is_refused(given, sentence):
     with pytest.raises(ArgumentError, match=sentence):
         Scenario(**given)
-
-
-def test_policies_play_bandits_alone_and_near_names_are_told():
-    with pytest.raises(
-        ArgumentError, match="scenario must be one of a bandit, for the policy of one, got Spec"
-    ):
-        play_policy(bandit_policy("adaptive_lin_ucb"), Scenario("linear_mdp"))
-    with pytest.raises(ArgumentError, match="did you mean 'linear_bandit/none/lost/cold'"):
-        find_scenario("linear_bandit/none/lost/cald")
