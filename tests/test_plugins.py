@@ -179,9 +179,9 @@ def test_a_module_that_cannot_be_imported_is_one_line(content, said, folder, cap
 def test_names_that_are_taken_are_refused():
     def lin_ucb(spec: dw.Spec) -> Any: ...
 
-    row: dict[str, Any] = dict.fromkeys(("forgetting", "exploration", "bound", "paper"), "none")
+    row: dict[str, Any] = dict(problem="any", forgetting="", exploration="", bound="", paper="none")
     with pytest.raises(ValueError, match="an algorithm must have a name of its own, got a second 'lin_ucb'"):
-        dw.algorithms.register(problem="any", **row)(lin_ucb)
+        dw.algorithms.register(**row)(lin_ucb)
 
     def river_swim() -> Any: ...
 

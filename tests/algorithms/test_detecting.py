@@ -19,7 +19,7 @@ from driftwise.algorithms import (
 from driftwise.algorithms.unknown_variation.detecting import DetectAndRestart
 from driftwise.base import FeatureTable, random
 from driftwise.environments import LinearBandit
-from driftwise.environments.models.linear_bandit import linear_bandit
+from driftwise.environments.drifting_bandits import linear_bandit
 from driftwise.environments.models.tabular import tabular_mdp
 from driftwise.online import Bandit
 from driftwise.parts import LINKS, EllipsoidTest, LinkTest, LogLink, MeansTest

@@ -35,7 +35,7 @@ def check_config(name: str, part: Any, kind: type) -> None:
     require(of_kind, f"{name} must be {add_article(kind.__name__)}, got {part!r}")
     require(dataclasses.is_dataclass(part), f"{name} must be made by @part or @record, got {part!r}")
     try:
-        again = from_config(json_round_trip(to_config(part)))
+        again = from_config(json.loads(json.dumps(to_config(part))))
     except (ValueError, TypeError) as error:
         raise ContractError(f"{name} must survive the way to_config and back, got {error}") from None
     require(again == part, f"{name} must survive the way to_config and back")
@@ -87,8 +87,3 @@ def check_changes(changes: Sequence[int], num_episodes: int, moves: Callable[[in
     require(increasing, f"changes must be increasing episodes of the run, got {changes}")
     for change in changes:
         require(moves(change), f"changes must be moves, but nothing moves at {change}")
-
-
-def json_round_trip(value: Any) -> Any:
-    """Return a value written as JSON and read again."""
-    return json.loads(json.dumps(value))

@@ -9,7 +9,7 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.arrays import spd_inverse
 from driftwise.base.part import require_single
-from driftwise.base.types import Array, FeatureTable, Forgetting, Key, Moments, Sample, WeightFunction
+from driftwise.base.types import Forgetting, Moments, Sample, WeightFunction
 from driftwise.checks.contract import (
     CONTRACT_TOLERANCE,
     array_leaves,
@@ -149,9 +149,20 @@ def check_exploration(exploration: Exploration, *, seed: int = 0) -> None:
     for tick in _TICKS:
         moments = moments_after(ExponentialWeights(0.8), random_samples(tick, rng))
         inverse = spd_inverse(moments.gram)
-        both = (moments, moments._replace(gram_sq=None))
-        full, bare = (_check_perturbation(exploration, inverse, own, table, key, tick) for own in both)
-        allowed = np.array_equal(full, bare) or exploration.uses_gram_sq
+        shape, where, found = (NUM_STEPS, len(table.values)), f"after {tick} ticks", []
+        for own in (moments, moments._replace(gram_sq=None)):
+            first, second = (np.asarray(exploration.perturb(inverse, own, table, key)) for _ in "ab")
+            proper = first.shape == shape and bool(np.isfinite(first).all())
+            require(proper, f"perturb must give finite numbers of shape {shape}, got {first} {where}")
+            same = np.array_equal(first, second)
+            require(same, f"perturb must be the same for the same key, and is not {where}")
+            if (doubt := exploration.doubt(inverse, own, table)) is not None:
+                fits = np.ndim(doubt) <= len(shape)
+                shares = np.broadcast_to(doubt, shape) if fits else np.full(shape, np.nan)
+                within = ((shares >= 0) & (shares <= 1)).all()
+                require(within, f"doubt must be shares in [0, 1] of shape {shape}, got {doubt} {where}")
+            found.append(first)
+        allowed = np.array_equal(*found) or exploration.uses_gram_sq
         require(allowed, "perturb must not look at gram_sq where uses_gram_sq is False")
         check_compiled("perturb", type(exploration).perturb, exploration, inverse, moments, table, key)
     index = rng.normal(size=(NUM_STEPS, NUM_STATES, _NUM_ACTIONS))  # with ties and unavailable actions
@@ -163,23 +174,6 @@ def check_exploration(exploration: Exploration, *, seed: int = 0) -> None:
     absent = float(np.abs(policy[np.isneginf(index)]).max())
     require(absent == 0, f"policy must leave out actions that are not there, got probability {absent}")
     check_compiled("policy", type(exploration).policy, exploration, index)
-
-
-def _check_perturbation(
-    exploration: Exploration, inverse: Array, moments: Moments, table: FeatureTable, key: Key, tick: int
-) -> np.ndarray:
-    """Return a perturbation after so many samples, checked."""
-    shape, where = (NUM_STEPS, len(table.values)), f"after {tick} ticks"
-    first, second = (np.asarray(exploration.perturb(inverse, moments, table, key)) for _ in "ab")
-    proper = first.shape == shape and bool(np.isfinite(first).all())
-    require(proper, f"perturb must give finite numbers of shape {shape}, got {first} {where}")
-    require(np.array_equal(first, second), f"perturb must be the same for the same key, and is not {where}")
-    doubt = exploration.doubt(inverse, moments, table)
-    if doubt is not None:
-        shares = np.broadcast_to(doubt, shape) if np.ndim(doubt) <= len(shape) else np.full(shape, np.nan)
-        within = ((shares >= 0) & (shares <= 1)).all()
-        require(within, f"doubt must be shares in [0, 1] of shape {shape}, got {doubt} {where}")
-    return first
 
 
 def check_detector(detector: Detector, *, num_episodes: int = 40, seed: int = 0) -> None:

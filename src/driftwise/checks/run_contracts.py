@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from driftwise.algorithms import uniform
 from driftwise.base.agent import Agent
-from driftwise.base.part import expand_grid, from_config, iterate_parts
+from driftwise.base.part import expand_grid, iterate_parts
 from driftwise.base.types import Forgetting
 from driftwise.base.validation import ArgumentError
 from driftwise.checks.contract import (
@@ -18,7 +19,6 @@ from driftwise.checks.contract import (
     ContractError,
     check_changes,
     check_config,
-    json_round_trip,
     layout_of,
     on_simplex,
     require,
@@ -26,6 +26,7 @@ from driftwise.checks.contract import (
 )
 from driftwise.checks.part_contracts import check_definition
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp, PlayedEpisode
+from driftwise.environments.environment import build_environment
 from driftwise.parts.extended_value_iteration import extended_value_iteration
 from driftwise.simulation.play import play
 from driftwise.simulation.program import num_programs
@@ -124,8 +125,8 @@ def check_environment(environment: Environment, *, num_episodes: int = 20) -> No
     same = copy.deepcopy(environment).digest() == environment.digest()
     require(same, "digest must be the same for a copy of the environment")
     if environment.name in ENVIRONMENTS and environment.config:  # made by a registered maker
-        config = {key: from_config(value) for key, value in json_round_trip(dict(environment.config)).items()}
-        twin = ENVIRONMENTS[environment.name](**config)
+        config = json.loads(json.dumps(dict(environment.config)))
+        twin = build_environment(environment.name, **config)
         require(twin.digest() == environment.digest(), "config must make the same environment again")
     agent = uniform(environment.spec)
     twice = zip(*(_play(agent, environment, num_episodes) for _ in "ab"), strict=True)

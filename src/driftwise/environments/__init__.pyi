@@ -2,6 +2,7 @@
 from driftwise.environments.drifting_bandits import cheung_two_armed as cheung_two_armed
 from driftwise.environments.drifting_bandits import dynamic_pricing as dynamic_pricing
 from driftwise.environments.drifting_bandits import hard_bandit as hard_bandit
+from driftwise.environments.drifting_bandits import linear_bandit as linear_bandit
 from driftwise.environments.drifting_bandits import news as news
 from driftwise.environments.drifting_bandits import russac_abrupt as russac_abrupt
 from driftwise.environments.drifting_bandits import russac_logistic as russac_logistic
@@ -29,6 +30,5 @@ from driftwise.environments.models.continuing_mdp import continuing_river_swim a
 from driftwise.environments.models.continuing_mdp import random_communicating_mdp as random_communicating_mdp
 from driftwise.environments.models.continuing_mdp import two_state_switch as two_state_switch
 from driftwise.environments.models.linear_bandit import LinearBandit as LinearBandit
-from driftwise.environments.models.linear_bandit import linear_bandit as linear_bandit
 from driftwise.environments.models.linear_mdp import LinearMdp as LinearMdp
 register = register_environment

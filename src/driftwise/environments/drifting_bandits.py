@@ -10,11 +10,26 @@ import numpy as np
 from driftwise.base.resources import count_bytes, require_memory
 from driftwise.base.schema import AtLeastTwo, Count, Positive, Seed
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
-from driftwise.environments.arms import ContextArms, FixedArms, FreshArms, orthogonal_arms, require_arms
-from driftwise.environments.drift import Drift, require_drift
+from driftwise.environments.arms import Arms, ContextArms, FixedArms, FreshArms, orthogonal_arms, require_arms
+from driftwise.environments.drift.curves import Drift, require_drift
 from driftwise.environments.environment import register_environment
-from driftwise.environments.models.linear_bandit import LinearBandit
-from driftwise.environments.paths import Mixture, Rotation, Sinusoid, abrupt_path
+from driftwise.environments.models.linear_bandit import BanditRewards, Corruption, LinearBandit
+from driftwise.environments.paths import Mixture, ParameterPath, Rotation, Sinusoid, abrupt_path
+from driftwise.parts.links import LinkName
+
+
+@register_environment
+def linear_bandit(
+    *,
+    arms: Arms,
+    path: ParameterPath,
+    rewards: BanditRewards = "gaussian",
+    noise_scale: float = 1.0,
+    link: LinkName = "identity",
+    corruption: Corruption | None = None,
+) -> LinearBandit:
+    """Arms of `dw.arms`, a path of `dw.paths` for their parameter, a link, and noise, coins or counts."""
+    return LinearBandit(arms, path, rewards, noise_scale, link=link, corruption=corruption)
 
 
 @register_environment

@@ -13,8 +13,7 @@ from driftwise.base.part import count, record, scalar
 from driftwise.base.resources import count_bytes, require_memory
 from driftwise.base.types import Numeric
 from driftwise.base.validation import require_array, to_nested_tuple
-from driftwise.environments.drift import Abrupt, Constant, Drift, require_drift
-from driftwise.environments.drift.curves import find_jumps
+from driftwise.environments.drift.curves import Abrupt, Constant, Drift, find_jumps, require_drift
 
 
 class ParameterPath(ABC):

@@ -8,14 +8,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from driftwise.base.validation import (
-    ArgumentError,
-    require_array,
-    require_count,
-    require_instance,
-    suggest_name,
-)
-from driftwise.environments.drift import Drift
+from driftwise.base.validation import ArgumentError, require_array, require_count, suggest_name
+from driftwise.environments.drift.curves import Drift, require_drift
 
 Setter = Callable[[Any, float], None]
 
@@ -39,7 +33,7 @@ class DriftingParameter(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs
         if not callable(self._set):
             raise ArgumentError("parameter", "be the name of an attribute or a function", parameter)
         self._values = require_array("values", values, (None,))
-        self._drift: Drift = require_instance("drift", drift, Drift)
+        self._drift = require_drift(drift)
         if (num := len(self._values)) != self._drift.num_anchors:
             raise ArgumentError("drift", f"mix as many anchors as there are values ({num})", drift)
         self._episode = -1

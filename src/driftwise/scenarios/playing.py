@@ -151,12 +151,13 @@ class ScenarioWork:
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Return all that `restore` needs."""
         origin = {"device": platform.processor(), **provenance(), "sources": self.sources}
-        told = {
-            "origin": self._before or json.dumps(origin, sort_keys=True),
-            "runs": json.dumps(self._runs),
+        arrays = {
+            "done": self.done,
+            "seconds": self.seconds,
             "error": self.error,
+            "runs": json.dumps(self._runs),
         }
-        arrays = {"done": self.done, "seconds": self.seconds, **told}
+        arrays["origin"] = self._before or json.dumps(origin, sort_keys=True)
         return {name: np.asarray(value) for name, value in arrays.items()}
 
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:

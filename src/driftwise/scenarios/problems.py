@@ -13,9 +13,9 @@ import numpy as np
 from driftwise.environments import Environment, LinearBandit, LinearMdp, planning
 from driftwise.environments.arms import ContextArms
 from driftwise.environments.drift import Abrupt, Constant, Drift, Gradual, Periodic, RandomWalk
+from driftwise.environments.drifting_bandits import linear_bandit
 from driftwise.environments.mdps.linear_features import latent_chains, random_linear_mdp
 from driftwise.environments.mdps.sparse_rewards import river_swim
-from driftwise.environments.models.linear_bandit import linear_bandit
 from driftwise.environments.paths import Mixture
 
 Between = Literal["worlds", "one", "turns"]  # two worlds; two that differ in one direction; one turned round

@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 from driftwise.environments.drift.composite import Product, Recorded, Repeat, Sum, Then
-from driftwise.environments.drift.curves import (
-    Abrupt,
-    Constant,
-    Drift,
-    Gradual,
-    Periodic,
-    RandomWalk,
-    require_anchor_numbers,
-    require_drift,
-)
+from driftwise.environments.drift.curves import Abrupt, Constant, Drift, Gradual, Periodic, RandomWalk
+from driftwise.environments.drift.curves import require_drift as require_drift
 
 __all__ = ["Abrupt", "Constant", "Drift", "Gradual", "Periodic", "Product", "RandomWalk", "Recorded"]
-__all__ += ["Repeat", "Sum", "Then", "require_anchor_numbers", "require_drift"]
+__all__ += ["Repeat", "Sum", "Then", "require_drift"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from driftwise.base.schema import AtLeastTwo, Count, NonNegative, Positive, Share
 from driftwise.base.validation import require_number
-from driftwise.environments.drift import Drift, require_anchor_numbers
+from driftwise.environments.drift.curves import Drift, require_anchor_numbers
 from driftwise.environments.environment import register_environment, require_models
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.models.tabular import tabular_mdp

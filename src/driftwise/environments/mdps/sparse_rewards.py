@@ -8,7 +8,7 @@ import numpy as np
 
 from driftwise.base.schema import AtLeastTwo, Count, Seed, Share
 from driftwise.base.validation import ArgumentError, require_count, require_number
-from driftwise.environments.drift import Drift, require_drift
+from driftwise.environments.drift.curves import Drift, require_drift
 from driftwise.environments.environment import register_environment, require_models
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 from driftwise.environments.models.tabular import tabular_mdp

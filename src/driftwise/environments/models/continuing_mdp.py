@@ -16,7 +16,7 @@ from driftwise.base.knowledge import Continuing, SharedSteps
 from driftwise.base.schema import AtLeastTwo, Count, Positive, Seed
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Spec, Variation
 from driftwise.base.validation import ArgumentError, require_count, require_instance
-from driftwise.environments.drift import Drift, require_drift
+from driftwise.environments.drift.curves import Drift, require_drift
 from driftwise.environments.environment import (
     Carry,
     Environment,

@@ -24,14 +24,7 @@ from driftwise.base.validation import (
     require_number,
 )
 from driftwise.environments.arms import Arms, Sampler
-from driftwise.environments.environment import (
-    Carry,
-    Environment,
-    PlayedEpisode,
-    Record,
-    register_environment,
-    require_path,
-)
+from driftwise.environments.environment import Carry, Environment, PlayedEpisode, Record, require_path
 from driftwise.environments.paths import ParameterPath
 from driftwise.parts import Link, link_from_name
 from driftwise.parts.links import LinkName
@@ -238,17 +231,3 @@ class LinearBandit(Environment):
         text += "" if self.link == "identity" else f" {self.link}"
         text += "" if self.corruption is None else f" {self.corruption!r}"
         return hashlib.sha256(text.encode()).hexdigest()
-
-
-@register_environment
-def linear_bandit(
-    *,
-    arms: Arms,
-    path: ParameterPath,
-    rewards: BanditRewards = "gaussian",
-    noise_scale: float = 1.0,
-    link: LinkName = "identity",
-    corruption: Corruption | None = None,
-) -> LinearBandit:
-    """Arms of `dw.arms`, a path of `dw.paths` for their parameter, a link, and noise, coins or counts."""
-    return LinearBandit(arms, path, rewards, noise_scale, link=link, corruption=corruption)

@@ -14,15 +14,9 @@ from driftwise.base import knowledge, random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_batched, namespace, scan
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Model, Spec
-from driftwise.base.validation import (
-    ArgumentError,
-    require_array,
-    require_choice,
-    require_count,
-    require_instance,
-)
+from driftwise.base.validation import ArgumentError, require_array, require_choice, require_count
 from driftwise.environments import planning
-from driftwise.environments.drift import Constant, Drift
+from driftwise.environments.drift.curves import Constant, Drift, require_drift
 from driftwise.environments.environment import Carry, Environment, PlayedEpisode, Record
 from driftwise.environments.models.model_checks import MODEL_TOLERANCE, check_all, check_models
 from driftwise.parts.regression import fixed_table
@@ -157,7 +151,7 @@ class LinearMdp(Environment):
         mu = require_array("mu", self.mu, (*theta.shape, num_states))
         initial = require_array("initial", self.initial, (num_states,))
         require_choice("rewards", self.rewards, ("mean", "bernoulli"))
-        require_instance("drift", self.drift, Drift)
+        require_drift(self.drift)
         if self.drift.num_anchors != len(theta):
             expected = f"mix as many anchors as theta and mu have ({len(theta)})"
             got = f"{self.drift!r} with {self.drift.num_anchors}"
@@ -166,8 +160,9 @@ class LinearMdp(Environment):
         arrays = {"features": features, "theta": theta, "mu": mu, "initial": initial}
         if self.successor_features is not None:
             psi = require_array("successor_features", self.successor_features, (num_states, None))
-            onto, measures = projection(psi), () if _is_identity(psi) else _one_by_one(mu)
-            away = max((float(np.abs(measure - measure @ onto).max()) for measure in measures), default=0.0)
+            onto, measures = projection(psi), mu.reshape(-1, dim, num_states)  # no second copy of all
+            outside = (np.abs(own - own @ onto).max() for own in measures if onto is not psi)
+            away = float(max(outside, default=0.0))
             if away > MODEL_TOLERANCE:
                 raise ArgumentError("successor_features", "span mu", away, f"a part of {away:.6g} outside")
             arrays["successor_features"] = psi
@@ -195,7 +190,8 @@ class LinearMdp(Environment):
     @property
     def mu_bound(self) -> float:
         r"""$C_\mu \ge \||\mu_{t,h}|(S)\|$ for all episodes and steps, at least $\sqrt d$."""
-        root, variations = np.sqrt(self.spec.dim), [np.abs(mu).sum(-1) for mu in _one_by_one(self.mu)]
+        measures = self.mu.reshape(-1, *self.mu.shape[2:])
+        root, variations = np.sqrt(self.spec.dim), [np.abs(own).sum(-1) for own in measures]
         largest = np.linalg.norm(variations, axis=-1).max()
         return float(largest if largest > root + MODEL_TOLERANCE else root)
 
@@ -262,13 +258,4 @@ class LinearMdp(Environment):
 
 def projection(psi: np.ndarray) -> np.ndarray:
     """Return `Ψ(ΨᵀΨ)⁻¹Ψᵀ`, onto the span of the columns of `Ψ`: `[S, S]`."""
-    return psi if _is_identity(psi) else psi @ np.linalg.pinv(psi)
-
-
-def _is_identity(matrix: np.ndarray) -> bool:
-    return np.array_equal(matrix, np.eye(len(matrix)))
-
-
-def _one_by_one(mu: np.ndarray) -> np.ndarray:
-    """Return measures `[J·H, d, S]`, to go through them without a second copy of all."""
-    return mu.reshape(-1, *mu.shape[2:])
+    return psi if np.array_equal(psi, np.eye(len(psi))) else psi @ np.linalg.pinv(psi)
