@@ -76,16 +76,11 @@ def test_combination_lock_is_worth_what_the_hand_computes(changing, seed):
     np.testing.assert_allclose(first[0], first[1][::-1], rtol=1e-12)
 
 
-def test_latent_chains_have_the_published_sizes_and_one_hot_features():
-    environment = latent_chains(drift=dw.drift.Abrupt(range(100, 500, 100)))
-    assert environment.spec == Spec(num_states=15, num_actions=7, dim=10, horizon=10)
-    np.testing.assert_array_equal(np.sort(environment.features, axis=-1)[..., -1], 1)
-    np.testing.assert_array_equal(environment.features.sum(axis=-1), 1)
-
-
 def test_following_the_chain_is_worth_the_same_whichever_chain_is_good():
     """By hand, backwards: g = 1 + 0.9 g' + 0.1 m', p = 0.1 + 0.5 p' + 0.5 m', m = (g + 4p)/5."""
     environment = latent_chains(drift=dw.drift.Abrupt((1, 2, 3, 4)))
+    assert environment.spec == Spec(num_states=15, num_actions=7, dim=10, horizon=10)  # as published
+    np.testing.assert_array_equal(np.sort(environment.features, axis=-1)[..., -2:], [[[0, 1]] * 7] * 15)
     follow = environment.features[:, :, :5].sum(axis=-1).argmax(axis=-1)  # the action of a chain's direction
     policy = np.tile(np.eye(7)[follow], (10, 1, 1))
     good = poor = mean = 0.0
@@ -139,28 +134,19 @@ def changed(name: str, index: tuple, value: Any) -> dict[str, np.ndarray]:
         (changed("features", (0, 1, 2), np.nan), "features must be finite, got nan at index (0, 1, 2)"),
         (changed("theta", (0, 1, 2), np.inf), "theta must be finite, got inf at index (0, 1, 2)"),
         (dict(features=np.ones((2, 4))), "features must have shape (any, any, any), got (2, 4)"),
-        (dict(features="abc"), "features must be an array of numbers, got 'abc'"),
         (dict(features=[[1.0], [1.0, 2.0]]), "features must be an array of numbers, got [[1.0], [1.0, 2.0]]"),
         (dict(theta=np.zeros((1, 3, 5))), "theta must have shape (any, any, 4), got (1, 3, 5)"),
         (dict(mu=np.zeros((1, 2, 4, 2))), "mu must have shape (1, 3, 4, 2), got (1, 2, 4, 2)"),
         (dict(initial=np.ones(3) / 3), "initial must have shape (2), got (3,)"),
         (dict(initial=[0.5, 0.6]), "initial: sum is 1.1, expected 1"),
         (dict(initial=[-0.5, 1.5]), "initial: probability at state 0 is -0.5, expected at least 0"),
-        (
-            changed("features", (1, 0, 2), 1.1),
-            "features: norm at state 1, action 0 is 1.1, expected at most 1",
-        ),
-        (
-            changed("theta", (0, 2, 1), 1.2),
-            f"theta: mean reward {PLACE.format(2, 0)} is 1.2, expected in [0, 1]",
-        ),
+        (changed("features", (1, 0, 2), 1.1), "features: norm at state 1, action 0 is 1.1, expected at most"),
+        (changed("theta", (0, 2, 1), 1.2), f"theta: mean reward {PLACE.format(2, 0)} is 1.2, expected in [0"),
         (changed("theta", (0, 2, 1), -0.2), f"theta: mean reward {PLACE.format(2, 0)} is -0.2, expected in"),
         (changed("mu", (0, 1, 3, 0), 0.4), f"mu: {SUM} {PLACE.format(1, 1)} is 0.9, expected 1"),
         (changed("mu", (0, 1, 1), [0.6, 0.6]), f"mu: {SUM} {PLACE.format(1, 0)} is 1.2, expected 1"),
         (dict(features=np.ones((2, 0, 4))), "num_actions must be a positive integer, got 0"),
-        (dict(features=1j * np.ones((2, 2, 4))), "features must be an array of numbers, got"),
-        (dict(rewards="coin"), "rewards must be one of mean, bernoulli, got 'coin'"),
-        (dict(rewards="bernouli"), "(did you mean 'bernoulli'?)"),
+        (dict(rewards="bernouli"), "rewards must be one of mean, bernoulli, got 'bernouli' (did you mean"),
         (dict(drift="abrupt"), "drift must be a Drift, got 'abrupt'"),
         (dict(drift=TWO), "drift must mix as many anchors as theta and mu have (1), got Abrupt(at=(100,)"),
     ],
@@ -187,18 +173,10 @@ def test_masses_of_a_coordinate_that_no_pair_has_are_bounded_and_probabilities_n
         LinearMdp(np.eye(5)[:4].reshape(2, 2, 5), np.full((1, 3, 5), 0.5), mu, GOOD["initial"])
 
 
-class Doubled(dw.drift.Drift):
-    """A drift whose weights sum to two, which nothing but the environment can notice."""
-
-    num_anchors = 1
-
-    def mixture(self, episodes):
-        return np.full((len(episodes), 1), 2.0)
-
-
-def test_weights_that_are_not_on_the_simplex_are_refused():
+def test_weights_that_are_not_on_the_simplex_are_refused(monkeypatch):
+    monkeypatch.setattr(dw.drift.Constant, "mixture", lambda self, episodes: np.full((len(episodes), 1), 2.0))
     with pytest.raises(ValueError, match="drift: sum of the weights at place 0 is 2, expected 1"):
-        LinearMdp(**GOOD, drift=Doubled()).model(0)
+        LinearMdp(**GOOD).model(0)
 
 
 def test_masses_that_cancel_are_allowed_as_in_the_paper_with_a_warning():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import driftwise as dw
 from driftwise.base import Model
-from driftwise.environments import planning, random_linear_mdp
+from driftwise.environments import LinearMdp, planning, random_linear_mdp
 from tests.examples import DRIFTS, make
 from tests.reference import planning as textbook
 
@@ -100,7 +100,7 @@ def test_variation_does_not_depend_on_the_chunks_it_is_computed_in():
 
     path: Any = Path()
     path.mu[0, 0, 0, 0] = path.mu[1, 0, 0, -1] = 1.0  # all mass in the first, or in the last state
-    found = planning.variation(path, 9)
+    found = LinearMdp.variation(path, 9)
     np.testing.assert_allclose(found.transition, np.full(8, 0.2), rtol=1e-12)
 
 

@@ -11,7 +11,8 @@ import pytest
 import driftwise as dw
 from driftwise.base import ArgumentError
 from driftwise.base.schema import AtLeastTwo, Count
-from driftwise.environments import ENVIRONMENTS, environment, planning
+from driftwise.environments import ENVIRONMENTS, environment
+from driftwise.environments.models import linear_mdp
 
 FIXED = ("num_rounds", "seed")  # no array is as long
 MODULES = {name: maker.__module__ for name, maker in ENVIRONMENTS.items()}
@@ -95,7 +96,7 @@ def test_anchors_and_paths_that_never_fit_are_refused_at_once() -> None:
 
 def test_a_variation_that_would_take_hours_to_sum_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     river = ENVIRONMENTS["river_swim"](drift=dw.drift.Periodic(9))
-    monkeypatch.setattr(planning, "_MOST_NUMBERS", 1e8)
+    monkeypatch.setattr(linear_mdp, "_MOST_NUMBERS", 1e8)
     with pytest.raises(ArgumentError, match="num_episodes must be fewer, as the drift moves in too many"):
         river.variation(10**6)
     river.variation(10**4)

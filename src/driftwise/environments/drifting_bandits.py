@@ -44,8 +44,8 @@ def dynamic_pricing(
     """A price from a grid, a demand that is linear in it: the reward is the revenue.
 
     At the price p the demand is `a − bp` and the revenue `ap − bp²` linear in the features `(p, −p²)`, which
-    are divided by the longest of them, as the parameter is multiplied. It may be longer than 1, which recipes
-    assume unless told: see `norm_bound` of the environment. Each of `demands` is a pair `(a, b)`, an anchor.
+    are divided by the longest of them. The parameter may be longer than 1, which recipes assume unless told:
+    see `norm_bound` of the environment. Each of `demands` is a pair `(a, b)`, an anchor.
     """
     anchors = require_array("demands", demands, (None, 2))
     drift = require_drift(drift, len(anchors), "one for each of demands")
@@ -170,9 +170,9 @@ def hard_bandit(
 ) -> LinearBandit:
     """`θ = ±gap` in every coordinate, signs redrawn in each segment; arms are the corners `±1/√d`.
 
-    Unless given, `gap` is `√(d/n)/4` with `n` rounds in a segment, small enough that under noise of deviation
-    1 one segment does not suffice to find all signs; that is what makes the lower bound
-    `d^(2/3) Δ^(1/3) K^(2/3)`. It is at most `1/√d`, where `θ` has length 1. None repeats the one before.
+    Unless given, `gap` is `√(d/n)/4` with `n` rounds in a segment, so small that one does not suffice to find
+    all signs under noise of deviation 1: that makes the lower bound `d^(2/3) Δ^(1/3) K^(2/3)`. It is at most
+    `1/√d`.
 
     Reference: Cheung, Simchi-Levi & Zhu 2019, Theorem 1.
     """

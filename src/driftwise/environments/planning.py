@@ -5,21 +5,12 @@ The kernel `P = Φμ` is never built: `Q_h(s, a) = φ(s, a)ᵀ(θ_h + μ_h V_{h+
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
 import numpy as np
 
 from driftwise.base.arrays import namespace, scan
-from driftwise.base.types import Array, Model, Variation
-from driftwise.base.validation import ArgumentError, require_array, require_choice, require_number
-from driftwise.environments.environment import require_path
+from driftwise.base.types import Array, Model
+from driftwise.base.validation import ArgumentError, require_array, require_number
 from driftwise.parts.extended_value_iteration import best_kernel
-
-if TYPE_CHECKING:
-    from driftwise.environments.models.linear_mdp import LinearMdp
-
-_MOST_NUMBERS = 1e11  # to go through for the variation of a path: minutes
-_LEAST_SHARE = 0.002  # of them that tell how many all will be
 
 
 def optimal_values(features: Array, model: Model) -> Array:
@@ -77,48 +68,6 @@ def _induction(features: Array, model: Model, summarise, policy: Array | None) -
     xs = (model.theta, model.mu) if policy is None else (model.theta, model.mu, policy)
     _, values = scan(step, start, xs, reverse=True)
     return xp.concat([values, start[None]])
-
-
-def variation(
-    environment: LinearMdp,
-    num_episodes: int,
-    *,
-    transition_norm: Literal["total_variation", "frobenius"] = "total_variation",
-    norm: Literal["coordinates", "pairs"] = "coordinates",
-) -> Variation:
-    """Return the variation of an environment over its first episodes, summed over steps.
-
-    Rewards: `‖θ_{t,h} − θ_{t+1,h}‖₂`. Transitions, `"total_variation"`: for each coordinate l the L1
-    norm of `μ^(l)_{t,h} − μ^(l)_{t+1,h}`, then the ℓ2 norm over l; `"frobenius"`: the Frobenius norm.
-    `norm="pairs"` is for agents that look at no features: `max_{s,a} |φᵀ(θ_{t,h} − θ_{t+1,h})|` and
-    `max_{s,a} ‖φᵀ(μ_{t,h} − μ_{t+1,h})‖₁`, as in Mao et al. 2021.
-    """
-    num_episodes = require_path(num_episodes, width=2)
-    require_choice("transition_norm", transition_norm, ("total_variation", "frobenius"))
-    require_choice("norm", norm, ("coordinates", "pairs"))
-    reward, transition = np.zeros(num_episodes - 1), np.zeros(num_episodes - 1)
-    flat = environment.features.reshape(-1, environment.mu.shape[2])  # [SA, d]
-    size = environment.mu[0].size * (len(flat) / flat.shape[1] if norm == "pairs" else 1)
-    chunk = max(1, int(4_000_000 // size))
-    num_moved = 0
-    for start in range(0, num_episodes - 1, chunk):
-        if num_moved * size > max(start / num_episodes, _LEAST_SHARE) * _MOST_NUMBERS:
-            expected = "be fewer, as the drift moves in too many for their variation to be summed"
-            raise ArgumentError("num_episodes", expected, num_episodes)
-        stop = min(start + chunk, num_episodes - 1)
-        moves = np.diff(environment.at(np.arange(start, stop + 1)), axis=0)
-        moving = np.flatnonzero(np.any(moves != 0, axis=1))  # most episodes of an abrupt drift stand still
-        num_moved += len(moving)
-        theta = np.tensordot(moves[moving], environment.theta, axes=1)  # [T, H, d]
-        mu = np.tensordot(moves[moving], environment.mu, axes=1)  # [T, H, d, S]
-        if norm == "pairs":
-            rewards, transitions = np.abs(theta @ flat.T).max(-1), np.abs(flat @ mu).sum(-1).max(-1)
-        else:
-            total = transition_norm == "total_variation"
-            per_coordinate = np.abs(mu).sum(-1) if total else np.sqrt(np.square(mu).sum(-1))
-            rewards, transitions = (np.sqrt(np.square(own).sum(-1)) for own in (theta, per_coordinate))
-        reward[start + moving], transition[start + moving] = rewards.sum(-1), transitions.sum(-1)
-    return Variation(reward, transition)
 
 
 _TOLERANCE = 1e-12  # relative: an action is better only by more than that, which may be rounding

@@ -37,6 +37,10 @@ class _Run:
         luck = random.draw_uniform(feedback_keys, 1 + horizon, np.float64)
         self.lost, self._corruption_luck = luck[:, 0] < self.feedback.lost, luck[:, 1:]
 
+    def _mirror(self, rewards: np.ndarray, best: np.ndarray, luck: np.ndarray) -> np.ndarray:
+        """Return the rewards as the policy receives them; `best` marks those of best arms or actions."""
+        return np.where(best & (luck < self.feedback.mirrored), 1 - rewards, rewards)
+
 
 class BanditRounds(_Run):
     """Rounds with arms `[T, A, d]` and rewards `[T, A]`, valued in their own models or those of others."""
@@ -52,7 +56,7 @@ class BanditRounds(_Run):
         means = self.means(self._numbers, self._numbers)
         rewards = self._environment.reward(means, luck[:, None])
         best = means >= means.max(axis=-1, keepdims=True)
-        self._rewards = self.feedback.corrupt(rewards, best, self._corruption_luck)
+        self._rewards = self._mirror(rewards, best, self._corruption_luck)
 
     def means(self, at: np.ndarray, models: np.ndarray) -> np.ndarray:
         """Return mean rewards of the arms of rounds `at` in the models of others, `[N, A]`."""
@@ -142,7 +146,7 @@ class MdpRounds(_Run):
         rewards = self._environment.reward(self._means[number, steps, states, actions], luck[2::2])
         own = self._q[number, steps, states]
         best = own[steps, actions] >= own.max(axis=-1) - _EQUAL
-        received = self.feedback.corrupt(rewards, best, self._corruption_luck[number])
+        received = self._mirror(rewards, best, self._corruption_luck[number])
         visited = self._features[states, actions]
         return Trajectory(number, Episode(states, actions, visited, received, successors))
 

@@ -7,12 +7,9 @@ import zlib
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from driftwise.base.validation import ArgumentError, require_choice, require_count, suggest_name
 from driftwise.environments import Environment
 from driftwise.environments.drift import Constant, Drift, Sum, Then
-from driftwise.environments.models.linear_bandit import Corruption, Mirrored
 from driftwise.scenarios.problems import BANDIT_PROBLEMS, DRIFT_MOVES, SCENARIO_PROBLEMS, STRENGTHS
 
 
@@ -22,22 +19,14 @@ class Feedback(NamedTuple):
     summary: str
     delay: int = 0  # rounds
     lost: float = 0.0  # share
-    corruption: Corruption | None = None
-
-    def corrupt(self, rewards: np.ndarray, best: np.ndarray, luck: np.ndarray) -> np.ndarray:
-        """Return the rewards as the policy receives them; `best` marks those of best arms or actions."""
-        if self.corruption is None:
-            return rewards
-        return self.corruption.corrupt(rewards, best, np.zeros(()), luck)  # none has a budget
+    mirrored: float = 0.0  # share of the rewards of best arms or actions
 
 
 FEEDBACKS = {
     "at_once": Feedback("every reward comes at once"),
     "delayed": Feedback("every reward comes 50 rounds later", delay=50),
     "lost": Feedback("half of the rewards never come", lost=0.5),
-    "poisoned": Feedback(
-        "three in ten rewards of best arms or actions come as 1 − reward", corruption=Mirrored(share=0.3)
-    ),
+    "poisoned": Feedback("three in ten rewards of best arms or actions come as 1 − reward", mirrored=0.3),
 }
 STARTS = {
     "cold": "the agent knows nothing",

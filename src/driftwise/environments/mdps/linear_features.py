@@ -64,17 +64,15 @@ def latent_chains(
 ) -> LinearMdp:
     """Chains of states that an agent can follow; which chain is worth following changes.
 
-    Every state belongs to a chain, and one action of it (drawn from `seed`) follows the chain: in the good
-    one, chain j for anchor j, that pays 1 and stays with probability `hold`, in others `poor_reward` and
-    `poor_hold`; else the next state is uniform. All other actions are switches: they pay nothing and lead to
-    a uniform state of some chain, the same one whenever they share a latent direction.
-
-    Features are one-hot over `dim = 2·num_chains` latent directions: follow chain i, switch to chain i.
-    The defaults have the sizes S = 15, A = 7, d = 10, H = 10.
+    One action of each state (drawn from `seed`) follows its chain: in the good one, chain j for anchor j,
+    that pays 1 and stays with probability `hold`, in others `poor_reward` and `poor_hold`; else the next
+    state is uniform. All other actions are switches: they pay nothing and lead to a uniform state of some
+    chain, the same one whenever they share one of the `2·num_chains` latent directions, over which features
+    are one-hot.
 
     Reference: after the synthetic linear MDP with five special chains of Zhou, Chen, Varshney & Jagmohan,
     "Nonstationary Reinforcement Learning with Linear Function Approximation", 2020; the probabilities and
-    rewards are ours.
+    rewards are ours. Defaults have its sizes, S = 15, A = 7, d = 10, H = 10.
     """
     drift = require_drift(drift, num_chains, "one for each chain")
     num_states, dim = num_chains * states_per_chain, 2 * num_chains
@@ -116,8 +114,8 @@ def hard_instance(
     $V^*_1(x_1) = \sum_{h=1}^{H} p (1-p)^{h-1} (H-h)$ in every anchor.
 
     With $\alpha = 1/\sqrt 2$ and $\beta = 1/\sqrt{2m}$ the features are $\phi(x_h, a) = (\alpha, \beta a, 0)$
-    in the corridor $x_1 \dots x_{H+1}$ and $(0, 0, 1)$ in $x_{H+2}$, which pays; `dim` is $m + 2$. Measures
-    are signed: with $m = 1$ they exceed what radii assume, and a warning says so (`LinearMdp.mu_bound`).
+    and, in the paying state, $(0, 0, 1)$. Measures are signed: with $m = 1$ they exceed what radii assume,
+    and a warning says so (`LinearMdp.mu_bound`).
 
     Args:
       gap: $\epsilon$, at most $1/(mH)$, which is what it is unless given.

@@ -29,8 +29,7 @@ def machine_replacement(
 
     In condition i of 0 (new) … n − 1 (worn out) a step earns `1 − i/(n − 1)`, and with the anchor's
     probability of `wear` the condition becomes one worse, if it can. Action 0 keeps the machine; action 1
-    puts a new one in its place at once, which earns `1 − replacement_cost` in this step and wears like any
-    other. Episodes start with a new machine. Features are one-hot, so `dim = 2·num_conditions`.
+    replaces it at once, which earns `1 − replacement_cost` in this step. Episodes start with a new machine.
 
     Reference: the textbook problem, e.g. Puterman, "Markov Decision Processes", 1994, Section 4.7, where it
     is best to replace from some condition on.
@@ -66,8 +65,7 @@ def admission_control(
     with probability `slow` or `fast`. Action `2·admit + fast` decides beforehand whether the newcomer may
     join, which earns 1 and needs room, and how fast to serve. With q in the queue a step costs
     `waiting_cost·q/capacity`, and fast service `fast_cost` more. The mean reward is that of
-    `(earned − costs − low)/(1 − low)`, where `low = −waiting_cost − fast_cost`. Episodes start with an empty
-    queue. Features are one-hot, so `dim = 4·(capacity + 1)`.
+    `(earned − costs − low)/(1 − low)`, where `low = −waiting_cost − fast_cost`. The queue is empty at first.
 
     Reference: the textbook problem, e.g. Puterman, "Markov Decision Processes", 1994, Section 3.7, where
     it is best to admit below some length of the queue.
@@ -115,8 +113,7 @@ def inventory(
         price·min(y, D) − unit_cost·(y − s) − setup_cost·[y > s] − holding_cost·(y − D)⁺
 
     lies between `low = −setup_cost − (unit_cost + holding_cost)·capacity` and `high = price·capacity`; the
-    mean reward is that of `(profit − low)/(high − low)`. Episodes start with an empty shelf. Features are
-    one-hot, so `dim = (capacity + 1)²`.
+    mean reward is that of `(profit − low)/(high − low)`. The shelf is empty at first.
 
     Reference: the textbook problem, e.g. Puterman, "Markov Decision Processes", 1994, Section 3.2, with lost
     sales. Without a setup cost it is best to order up to a level.
@@ -169,13 +166,11 @@ def oil_discovery(
 ) -> LinearMdp:
     """A line with oil around a place that moves: go there, and pay for the way.
 
-    States and actions are places in [0, 1]: the middles of as many equal intervals. Action `a` in state `x`
-    surveys `a`, where the next step starts, and earns
-    `max(0, exp(−sharpness·|a − centre|) − moving_cost·|a − x|)`. With `noise`, the state reached is spread
-    around `a` as a Gaussian of that standard deviation, cut to the line. Episodes start at the left end.
-
-    Each of `centres` is an anchor's, of which a drift takes the first ones; a mixture of two is oil at both.
-    Features are one-hot, so `dim = num_states·num_actions`; agents that need a metric have `positions`.
+    States and actions are places in [0, 1], the middles of as many equal intervals. Action `a` in state `x`
+    surveys `a`, where the next step starts, and earns `max(0, exp(−sharpness·|a − centre|) − moving_cost·|a −
+    x|)`. With `noise`, the state reached is spread around `a` as a Gaussian of that standard deviation, cut
+    to the line. Episodes start at the left end. Each of `centres` is an anchor's; agents that need a metric
+    have `positions`.
 
     The `setting` has what is not given: `"ours"` is centres 0.8 and 0.2, sharpness 5, moving cost 0.2. The
     published ones have a sharpness of 1, 10 or 50, a moving cost of 1 and the centre `0.7 + π/60`; a second

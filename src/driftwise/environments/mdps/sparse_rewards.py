@@ -25,11 +25,10 @@ def river_swim(
 ) -> LinearMdp:
     """A chain with a current to the left: drifting pays little, swimming to the other end pays 1.
 
-    Action 0 goes left for certain and pays 0.005 at the left end. Action 1 swims right: it moves one state
-    on with probability 0.35, stays with 0.6 and is carried back with 0.05; at the left end it moves on with
-    0.6, at the right end it stays with 0.6 and pays 1. In a second anchor the river has turned and everything
-    is its mirror image. Episodes start at the left end, as published; with `start="middle"` both anchors are
-    worth the same. Features are one-hot, so `dim = 2·num_states`.
+    Action 0 goes left for certain and pays 0.005 at the left end. Action 1 swims right: it moves one state on
+    with probability 0.35, stays with 0.6 and is carried back with 0.05; at the left end it moves on with 0.6,
+    at the right end it stays with 0.6 and pays 1. The second anchor is the mirror image. Episodes start at
+    the left end, as published; with `start="middle"` both anchors are worth the same.
 
     Reference: Strehl & Littman, "An Analysis of Model-Based Interval Estimation for Markov Decision
     Processes", 2008; probabilities, rewards (5/1000 and 1) and horizon of Osband, Russo & Van Roy, "(More)
@@ -68,9 +67,8 @@ def deep_sea(
 
     Each step sinks one row and moves one column left or right, from the left column of the top row on. Which
     of the two actions is right is drawn from `seed` for every cell and anchor. A move to the right costs
-    `move_cost/size`, and from the bottom right corner it finds 1. To keep rewards in [0, 1] all of them are
-    raised by `move_cost/size`, so that the best return is 1. The row is the step, so a state is a column;
-    features are one-hot and `dim = 2·size`.
+    `move_cost/size`, and from the bottom right corner it finds 1; all rewards are raised by `move_cost/size`,
+    to lie in [0, 1]. The row is the step, so a state is a column.
 
     Reference: Osband, Van Roy, Russo & Wen, "Deep Exploration via Randomized Value Functions", 2019, and
     Osband et al., "Behaviour Suite for Reinforcement Learning", 2020. New actions for every anchor are ours.
@@ -104,13 +102,11 @@ def combination_lock(
 ) -> LinearMdp:
     """Two locks of `horizon − 1` positions; one wrong action and the way to the end is lost.
 
-    The first action chooses a lock. In a lock one action (drawn from `seed`) moves on, the other falls
-    into a sink that pays `1/(8H)` a step; either happens as intended with probability `intended`, else
-    the opposite happens. The right action at the last position pays: 1 in the good lock, 1/4 in the other.
-
-    Two anchors. With `changing="ends"` they differ in which lock is good; with `changing="start"` in
-    where the first action leads: the lock it names with probability `intended`, or the other one.
-    States: 0 is the start, 1 … H−1 the first lock, H … 2H−2 the second, 2H−1 the sink; `dim = 4H`.
+    The first action chooses a lock. In a lock one action (drawn from `seed`) moves on, the other falls into a
+    sink that pays `1/(8H)` a step; either happens as intended with probability `intended`, else the opposite
+    happens. The right action at the last position pays: 1 in the good lock, 1/4 in the other. Two anchors
+    differ in which lock is good, or with `changing="start"` in where the first action leads. States: 0 is the
+    start, 1 … H−1 the first lock, H … 2H−2 the second, 2H−1 the sink.
 
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar, "Near-Optimal Model-Free Reinforcement Learning in
     Non-Stationary Episodic MDPs", ICML 2021 (with horizon 5, 5000 episodes, an abrupt swap of the ends
@@ -157,12 +153,11 @@ def four_rooms(
 ) -> LinearMdp:
     """A square of four rooms with a door in each wall between them; the goal moves from corner to corner.
 
-    The walls are the middle row and column of `side × side` cells. Actions move up, right, down and left;
-    a move into a wall stays. With probability `slip` the agent then slides on in a direction drawn uniformly.
-    A step that ends on the goal pays 1. Episodes start in the top left corner; the goals of the anchors,
-    three at most, are the corners at the bottom right, the top right and the bottom left.
-
-    Features are one-hot over the cell a move aims at, so `dim` is the number of cells, 40 by default.
+    The walls are the middle row and column of `side × side` cells. Actions move up, right, down and left; a
+    move into a wall stays. With probability `slip` the agent then slides on in a direction drawn uniformly. A
+    step that ends on the goal pays 1. Episodes start in the top left corner; the goals of the anchors, three
+    at most, are the corners at the bottom right, the top right and the bottom left. Features are one-hot over
+    the cell a move aims at.
 
     Reference: the layout after Sutton, Precup & Singh, "Between MDPs and semi-MDPs", 1999; slips, sizes and
     moving goals are ours.

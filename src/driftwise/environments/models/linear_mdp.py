@@ -13,15 +13,17 @@ import numpy as np
 from driftwise.base import knowledge, random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_batched, namespace, scan
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Model, Spec
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Model, Spec, Variation
 from driftwise.base.validation import ArgumentError, require_array, require_choice, require_count
 from driftwise.environments import planning
 from driftwise.environments.drift.curves import Constant, Drift, require_drift
-from driftwise.environments.environment import Carry, Environment, PlayedEpisode, Record
+from driftwise.environments.environment import Carry, Environment, PlayedEpisode, Record, require_path
 from driftwise.environments.models.model_checks import MODEL_TOLERANCE, check_all, check_models
 from driftwise.parts.regression import fixed_table
 
 _MODEL_ENTRIES = 4_000_000  # how much of a path of models is laid out at once
+_MOST_NUMBERS = 1e11  # to go through for the variation of a path: minutes
+_LEAST_SHARE = 0.002  # of them that tell how many all will be
 
 
 class EpisodeInputs(NamedTuple):
@@ -210,25 +212,24 @@ class LinearMdp(Environment):
         return tuple(self.drift.changes(num_episodes))
 
     def to_arrays(self, dtype: Any = np.float64, *, needs: tuple[type, ...] = ()) -> LinearMdpArrays:
+        psi, positions = self.successor_features, self.positions
         by_step, drifting = (self.mu != self.mu[:, :1]).any(), (self.mu != self.mu[:1]).any()
         lacking = {
             knowledge.SharedSteps: (by_step, "have transitions that do not depend on the step"),
             knowledge.FixedTransitions: (drifting, "have transitions that do not drift"),
             knowledge.Continuing: (True, "be without episodes"),
-            knowledge.SuccessorProjection: (self.successor_features is None, "have successor_features"),
-            knowledge.Positions: (self.positions is None, "have positions"),
+            knowledge.SuccessorProjection: (psi is None, "have successor_features"),
+            knowledge.Positions: (positions is None, "have positions"),
         }
         for need, (lacks, expected) in lacking.items():
             if need in needs and lacks:
                 raise ArgumentError("environment", f"{expected}, which the agent needs", self)
-        extras: dict[type, np.ndarray] = {
-            knowledge.AnchorMeasures: self.mu,
-            knowledge.InitialDistribution: self.initial,
-        }
-        if knowledge.SuccessorProjection in needs and self.successor_features is not None:
-            extras[knowledge.SuccessorProjection] = projection(self.successor_features)
-        if self.positions is not None:
-            extras[knowledge.Positions] = self.positions.reshape(-1, self.positions.shape[-1])
+        extras: dict[type, Any] = {knowledge.AnchorMeasures: self.mu}
+        extras[knowledge.InitialDistribution] = self.initial
+        if knowledge.SuccessorProjection in needs and psi is not None:
+            extras[knowledge.SuccessorProjection] = projection(psi)
+        if positions is not None:
+            extras[knowledge.Positions] = positions.reshape(-1, positions.shape[-1])
         known = [kind(array.astype(dtype)) for kind, array in extras.items() if kind in needs]
         return LinearMdpArrays(
             table=fixed_table(self.features, dtype).with_extras(*known),
@@ -251,9 +252,41 @@ class LinearMdp(Environment):
         weights = self.at(np.array([require_count("t", t, at_least=0)]))[0]
         return Model(np.tensordot(weights, self.theta, axes=1), np.tensordot(weights, self.mu, axes=1))
 
-    def variation(self, num_episodes: int, **options: Any) -> planning.Variation:
-        """Return the variation in the first `num_episodes` episodes; see `planning.variation`."""
-        return planning.variation(self, num_episodes, **options)
+    def variation(
+        self, num_episodes: int, *, transition_norm: str = "total_variation", norm: str = "coordinates"
+    ) -> Variation:
+        """Return the variation over the first `num_episodes` episodes, summed over steps.
+
+        Rewards: `‖θ_{t,h} − θ_{t+1,h}‖₂`. Transitions, `"total_variation"`: for each coordinate l the L1
+        norm of `μ^(l)_{t,h} − μ^(l)_{t+1,h}`, then the ℓ2 norm over l; `"frobenius"`: the Frobenius norm.
+        `norm="pairs"` is for agents that look at no features: `max_{s,a} |φᵀ(θ_{t,h} − θ_{t+1,h})|` and
+        `max_{s,a} ‖φᵀ(μ_{t,h} − μ_{t+1,h})‖₁`, as in Mao et al. 2021.
+        """
+        num_episodes = require_path(num_episodes, width=2)
+        require_choice("transition_norm", transition_norm, ("total_variation", "frobenius"))
+        require_choice("norm", norm, ("coordinates", "pairs"))
+        reward, transition = np.zeros((2, num_episodes - 1))
+        flat = self.features.reshape(-1, self.mu.shape[2])  # [SA, d]
+        size = self.mu[0].size * (len(flat) / flat.shape[1] if norm == "pairs" else 1)
+        chunk, num_moved = max(1, int(_MODEL_ENTRIES // size)), 0
+        for start in range(0, num_episodes - 1, chunk):
+            if num_moved * size > max(start / num_episodes, _LEAST_SHARE) * _MOST_NUMBERS:
+                expected = "be fewer, as the drift moves in too many for their variation to be summed"
+                raise ArgumentError("num_episodes", expected, num_episodes)
+            stop = min(start + chunk, num_episodes - 1)
+            moves = np.diff(self.at(np.arange(start, stop + 1)), axis=0)
+            moving = np.flatnonzero(np.any(moves != 0, axis=1))  # few, where a drift is abrupt
+            num_moved += len(moving)
+            theta = np.tensordot(moves[moving], self.theta, axes=1)  # [T, H, d]
+            mu = np.tensordot(moves[moving], self.mu, axes=1)  # [T, H, d, S]
+            if norm == "pairs":
+                rewards, transitions = np.abs(theta @ flat.T).max(-1), np.abs(flat @ mu).sum(-1).max(-1)
+            else:
+                total = transition_norm == "total_variation"
+                per_coordinate = np.abs(mu).sum(-1) if total else np.sqrt(np.square(mu).sum(-1))
+                rewards, transitions = (np.sqrt(np.square(own).sum(-1)) for own in (theta, per_coordinate))
+            reward[start + moving], transition[start + moving] = rewards.sum(-1), transitions.sum(-1)
+        return Variation(reward, transition)
 
 
 def projection(psi: np.ndarray) -> np.ndarray:
