@@ -110,19 +110,3 @@ def test_what_a_killed_process_left_half_written_is_gone_after_the_next_save(tmp
         each.touch()
     bandit.save(path)
     assert {*tmp_path.iterdir()} == {path, alive, of_another}
-
-
-def test_booleans_are_rewards_and_features_too():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"price": [0.5, 0.25], "kind": ["a", "b"]})
-    dummies = pandas.get_dummies(frame)  # a column of numbers and two of booleans
-    plain, other = make(), make()
-    numbered(plain, [[0.5, 1.0, 0.0], [0.25, 0.0, 1.0]])
-    numbered(other, dummies)
-    plain.learn(0, 1.0)
-    other.learn(0, True)
-    numbered(plain, np.eye(3))
-    numbered(other, np.eye(3, dtype=bool))
-    plain.learn(1, 0.0)
-    other.learn(1, np.bool_(False))  # pyright: ignore[reportArgumentType]
-    assert bits(plain.state) == bits(other.state)

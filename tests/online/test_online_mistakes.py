@@ -98,11 +98,17 @@ def test_the_layout_and_type_of_an_array_make_no_difference(name):
     assert all(each == states[0] for each in states)
 
 
-def test_numbers_of_numpy_are_numbers():
+def test_numbers_of_numpy_and_booleans_are_numbers():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"price": [0.5, 0.25], "kind": ["a", "b"]})
+    dummies = pandas.get_dummies(frame)  # a column of numbers and two of booleans
     plain, typed = make(), make()
-    for bandit, kind, id_kind in ((plain, float, int), (typed, np.float32, np.int64)):
-        bandit.decide(np.eye(DIM), id=id_kind(7))  # pyright: ignore[reportArgumentType]
-        bandit.learn(id_kind(7), kind(0.5))  # pyright: ignore[reportArgumentType]
+    usual: Any = (dummies.to_numpy(float), np.eye(DIM), 7, (1.0, 0.5, 0.0))
+    others: Any = (dummies, np.eye(DIM, dtype=bool), np.int64(7), (True, np.float32(0.5), np.bool_(False)))
+    for bandit, (features, more, id, rewards) in ((plain, usual), (typed, others)):
+        for arms, number, reward in zip((features, more, more), (id, id + 1, id + 2), rewards, strict=True):
+            bandit.decide(arms, id=number)
+            bandit.learn(number, reward)
     assert bits(plain.state) == bits(typed.state)
 
 

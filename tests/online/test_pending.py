@@ -1,18 +1,23 @@
-"""Decisions that wait: how they expire, and a dictionary of them that is saved while it changes."""
+"""Decisions that wait: their ids, how they expire, how they are saved, and what a crash loses."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import OrderedDict
 from datetime import timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftwise.online import Bandit, Outcome, bandit_files, load
+from driftwise.base import times as base_times
+from driftwise.online import Bandit, EpisodicAgent, Outcome, bandit_files, load
 from driftwise.online.decisions import LayeredDict
-from tests.online.streams import make
+from tests.online.streams import bits, make
 
 ARMS = np.array([[0.6, 0.0, 0.8], [0.1, 0.5, 0.2]])
 
@@ -115,3 +120,152 @@ def test_a_file_is_of_one_moment_although_decisions_and_rewards_go_on(tmp_path, 
     assert (restored.summary().rewards, bandit.summary().rewards) == (0, 1)
     assert [each.id for each in bandit.pending()][:2] == [decisions[1].id, decisions[3].id]
     assert len(bandit.pending()) == 4
+
+
+def test_a_reward_of_a_decision_that_a_crash_has_lost_is_told_from_all_others(tmp_path: Path) -> None:
+    path, bandit = tmp_path / "agent.safetensors", make()
+    kept = bandit.decide(ARMS)
+    bandit.save(path)
+    lost = bandit.decide(ARMS)
+    restored = load(path)
+    others = [restored.decide(ARMS) for _ in range(3)]
+    before = restored.state
+    with pytest.raises(ValueError, match=f"^id must be .* got '{lost.id}': it was never made here, was lost"):
+        restored.learn(lost.id, 0.5)
+    assert bits(restored.state) == bits(before)
+    assert [each.id for each in restored.pending()] == [each.id for each in (kept, *others)]
+
+
+def test_a_reward_that_comes_twice_is_reported_and_counts_once(tmp_path: Path) -> None:
+    bandit = make(max_pending=2)
+    first, second, third = (bandit.decide(ARMS).id for _ in range(3))
+    assert bandit.learn(second, 0.5) == Outcome.LEARNT == "learnt"
+    before = bandit.state, bandit.summary()
+    assert bandit.learn(second, 0.5, strict=False) == "repeated"
+    assert bandit.learn(first, 0.5, strict=False) == "expired"
+    assert bandit.learn("nobody's", 0.5, strict=False) == "unknown"
+    assert (bits(bandit.state), bandit.summary()) == (bits(before[0]), before[1])
+    assert [each.id for each in bandit.pending()] == [third]
+    bandit.save(tmp_path / "agent.safetensors")
+    restored = load(tmp_path / "agent.safetensors")
+    assert [restored.learn(each, 0.5, strict=False) for each in (first, second)] == ["expired", "repeated"]
+    assert restored.pending() == bandit.pending()
+
+
+def test_an_id_of_the_callers_own_is_text_and_of_one_decision() -> None:
+    bandit = make()
+    assert bandit.decide(ARMS, id="request 7").id == "request 7"
+    assert bandit.decide(ARMS, id=7).id == "7"
+    bandit.learn("7", 0.5)
+    before = bandit.summary()
+    for taken, why in (("request 7", "waits for its reward"), (7, "was rewarded already"), ("7", "was rew")):
+        with pytest.raises(ValueError, match=f"^id must be unique, got '.*{taken}': it {why}"):
+            bandit.decide(ARMS, id=taken)
+    assert bandit.summary() == before
+
+
+def test_what_waits_is_listed_with_the_time_of_its_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    bandit, clock = make(), iter([100.0, 160.0, 161.5])
+    monkeypatch.setattr(base_times.clock, "time", lambda: next(clock))
+    made = [bandit.decide(ARMS) for _ in range(3)]
+    bandit.learn(made[1].id, 0.5)
+    waits = [(made[0].id, made[0].arm, 100.0), (made[2].id, made[2].arm, 161.5)]
+    assert bandit.pending() == waits
+
+
+def test_metadata_is_the_callers_and_is_saved_with_the_agent(tmp_path: Path) -> None:
+    path, given = tmp_path / "agent.safetensors", {"model": "shop", "read": [3, {"offset": 1.5}]}
+    bandit = make(metadata=given)
+    bandit.metadata["offset"] = 17
+    bandit.save(path)
+    assert load(path).metadata == given | {"offset": 17}
+    bandit.metadata["offset"] = {17}
+    with pytest.raises(ValueError, match=r"^metadata must be a dictionary of words, numbers, lists and "):
+        bandit.save(path)
+    assert load(path).metadata == given | {"offset": 17}
+    agent = EpisodicAgent(
+        "lsvi_ucb", features=np.eye(4).reshape(2, 2, 4), horizon=2, radius=1.0, metadata=given
+    )
+    agent.save(path)
+    assert load(path).metadata == given
+    for wrong in ([1], {1: "one"}, {"x": float("nan")}, {"x": (1, 2)}, {"x": object()}):
+        with pytest.raises(ValueError, match=r"^metadata must be a dictionary"):
+            make(metadata=wrong)
+
+
+KILLED = """
+import hashlib, itertools, os, signal, sys
+from pathlib import Path
+
+import numpy as np
+
+from driftwise.online import Bandit, load
+
+path, log, saves = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[2] + ".saves")
+theta = np.array([0.5, -1.0, 0.25])
+log_file, saves_file = (os.open(each, os.O_RDWR | os.O_CREAT | os.O_APPEND) for each in (log, saves))
+
+
+def save(bandit):
+    content = hashlib.sha256(bandit.to_bytes()).hexdigest()
+    os.write(saves_file, f"{content} begun\\n".encode())
+    bandit.save(path)
+    os.write(saves_file, f"{content} done\\n".encode())
+
+
+def loaded():  # the agent of the last save that was done, or of one that was begun since: all else is lost
+    lines, bandit = [line.split() for line in saves.read_text().splitlines()], load(path)
+    done = max(number for number, (_, how) in enumerate(lines) if how == "done")
+    assert hashlib.sha256(bandit.to_bytes()).hexdigest() in [content for content, _ in lines[done:]]
+    return bandit
+
+
+def serve(rng):
+    bandit = loaded()
+    known = [line.split() for line in log.read_text().splitlines()]  # of all lives before
+    waiting = [(id, np.array(x, dtype=float)) for id, *x in known if len(x) == 3][-40:]
+    last = rng.integers(5, 40)
+    for step in itertools.count():
+        if step == last:
+            signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 0.005))  # ends the process wherever it is
+        arms = rng.normal(size=(3, 3))
+        decision = bandit.decide(arms)
+        x = arms[decision.arm]
+        os.write(log_file, f"{decision.id} {' '.join(map(repr, x.tolist()))}\\n".encode())
+        waiting.append((decision.id, x))
+        for _ in range(2):
+            id, x = waiting[rng.integers(len(waiting))]
+            bandit.learn(id, float(theta @ x), strict=False)
+        if rng.random() < 0.2:
+            save(bandit)
+
+
+save(Bandit("lin_ucb", dim=3, noise_scale=0.1, max_pending=100_000))
+for life in range(int(sys.argv[3])):
+    rng = np.random.default_rng(life)
+    child = os.fork()
+    if child == 0:
+        serve(rng)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGALRM
+loaded()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+@pytest.mark.parametrize("kills", [8, pytest.param(50, marks=pytest.mark.slow)])
+def test_a_kill_loses_what_came_after_a_save_and_lets_no_reward_stray_or_count_twice(
+    kills: int, tmp_path: Path
+) -> None:
+    path, log, theta = tmp_path / "agent.safetensors", tmp_path / "log", np.array([0.5, -1.0, 0.25])
+    script = [sys.executable, "-c", KILLED, str(path), str(log), str(kills)]
+    done = subprocess.run(script, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in log.read_text().splitlines()]
+    logged = {id: np.array(x, dtype=float) for id, *x in lines}
+    assert len(logged) == len(lines)  # no id was given twice
+    bandit: Bandit = load(path)
+    rewarded = [id for id in logged if bandit.learn(id, 0.0, strict=False) == Outcome.REPEATED]
+    assert len(rewarded) == load(path).summary().rewards > 50
+    features, state = np.array([logged[id] for id in rewarded]), load(path).state
+    np.testing.assert_allclose(state.gram[0], np.eye(3) + features.T @ features, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(state.cross[0, :, 0], features.T @ features @ theta, rtol=1e-9, atol=1e-9)

@@ -21,7 +21,7 @@ from driftwise.online import agent_files
 from driftwise.online.bandit_files import BanditSettings, SavedBandit, bandit_content, restore_bandit
 from driftwise.online.deciders import make_decider
 from driftwise.online.deciders.clock_decider import uses_clock
-from driftwise.online.deciders.definition import Choice
+from driftwise.online.deciders.definition import Choice, Offer
 from driftwise.online.decisions import Decision, Entry, Outcome, PendingDecisions, Waiting, as_id
 from driftwise.online.forking import register_for_fork
 from driftwise.online.limits import (
@@ -164,16 +164,16 @@ class Bandit(SavedBandit):
             if id is not None:
                 id = self._pending.require_new(id)
             moment = clock.time() if time is None else to_timestamp("time", time)
-            arms, number = require_decision_arms(features, self._dim), self._num_rounds
-            offer = run_silently(self._decider.offer, arms, number, moment)
-            if names is not None and len(names) != len(arms):
-                raise ArgumentError("names", f"be one for each of {len(arms)} arms", names, f"{len(names)}")
+            offer = run_silently(self._offer, features, moment)
+            num_arms = len(offer.arms)
+            if names is not None and len(names) != num_arms:
+                raise ArgumentError("names", f"be one for each of {num_arms} arms", names, f"{len(names)}")
             if self.settings.epsilon:
                 offer = offer.with_floor(self.settings.epsilon)
             if arm is not None:
-                arm = int(require_number("arm", arm, at_least=0, at_most=len(arms) - 1, integer=True))
+                arm = int(require_number("arm", arm, at_least=0, at_most=num_arms - 1, integer=True))
             elif (arm := offer.sure) is None:
-                arm = self._decider.draws.arm(offer.policy, number)
+                arm = self._decider.draws.arm(offer.policy, self._num_rounds)
             choice, chances = offer.choice(arm), offer.chances
             name = None if names is None else as_id(names[arm], "names")
             id = self._pending.add(choice, id, moment, name)
@@ -220,8 +220,7 @@ class Bandit(SavedBandit):
     def scores(self, features: Any, *, time: Timestamp | None = None) -> np.ndarray:
         """Return indices `[num_arms]` of arms `[num_arms, dim]` in the next decision. Nothing is decided."""
         with self._lock:
-            arms, moment = require_decision_arms(features, self._dim), to_timestamp("time", time)
-            return run_silently(self._decider.offer, arms, self._num_rounds, moment).scores
+            return run_silently(self._offer, features, to_timestamp("time", time)).scores
 
     def top(self, features: Any, k: int, *, time: Timestamp | None = None) -> list[int]:
         """Return the `k` arms of the highest scores, the best first. Nothing is decided."""
@@ -248,6 +247,10 @@ class Bandit(SavedBandit):
             for id in expiring:
                 self._pending.remove(id, Outcome.EXPIRED)
         return len(expiring)
+
+    def _offer(self, features: Any, moment: float) -> Offer:
+        """Return the offer of the next round."""
+        return self._decider.offer(require_decision_arms(features, self._dim), self._num_rounds, moment)
 
     def _absorb(self, choice: Choice, reward: float, moment: float, weight: float) -> None:
         """Learn the reward of a choice, clipped if it is an outlier."""
