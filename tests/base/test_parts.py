@@ -7,24 +7,15 @@ import json
 import pickle
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise import base
 from driftwise.algorithms import ALGORITHMS, opt_wlsvi, sw_lsvi_ucb
-from driftwise.base import (
-    Array,
-    FeatureTable,
-    Key,
-    Moments,
-    Numeric,
-    from_config,
-    is_part,
-    number,
-    stack_parts,
-    to_config,
-)
+from driftwise.base import from_config, is_part, stack_parts, to_config
 from driftwise.base.arrays import namespace
 from driftwise.base.part import PARTS, part
 from driftwise.online.features import OneHot
@@ -36,12 +27,12 @@ from tests.examples import DRIFTS, NUM_EPISODES, NUM_RUNS, SPEC, agent, make
 class Gibbs(Exploration):
     """What a user might add: Boltzmann exploration."""
 
-    temperature: Numeric = number(above=0)
+    temperature: base.Numeric = base.number(above=0)
 
-    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+    def perturb(self, inverse: Any, moments: base.Moments, features: base.FeatureTable, key: Any) -> Any:
         return namespace(inverse).zeros((inverse.shape[0], features.values.shape[0]), dtype=inverse.dtype)
 
-    def policy(self, q: Array) -> Array:
+    def policy(self, q: Any) -> Any:
         xp = namespace(q)
         weights = xp.exp((q - xp.max(q, axis=-1, keepdims=True)) / self.temperature)
         return weights / xp.sum(weights, axis=-1, keepdims=True)
@@ -49,28 +40,29 @@ class Gibbs(Exploration):
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_agent_survives_the_way_to_json_and_back(name):
-    config = to_config(agent(name))
-    assert from_config(config) == agent(name)
-    assert from_config(json.loads(json.dumps(config))) == agent(name)
+    made = agent(name)
+    assert from_config(json.loads(json.dumps(to_config(made)))) == made
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert pickle.loads(pickle.dumps(ALGORITHMS[name])) is ALGORITHMS[name]
 
 
-def test_grids_survive_the_way_to_json_and_back():
-    for grid in (
+@pytest.mark.parametrize(
+    "made",
+    [
         opt_wlsvi(SPEC, rate=np.linspace(0.1, 1, 7), radius=[[0.5], [1 / 3]]),
         sw_lsvi_ucb(SPEC, length=[3, 9], radius=1),
-    ):
-        assert from_config(json.loads(json.dumps(to_config(grid)))) == grid
+        dw.drift.Constant(),
+        *DRIFTS.values(),
+    ],
+)
+def test_grids_and_drifts_survive_the_way_to_json_and_back(made):
+    assert from_config(json.loads(json.dumps(to_config(made)))) == made
 
 
 def test_a_part_of_any_room_is_found_by_its_name_whatever_was_imported_before():
-    program = (
-        "import json, sys; from driftwise.base.part import from_config; from_config(json.loads(sys.argv[1]))"
-    )
-    drift, forgetting, features = dw.drift.Constant(), NoForgetting(), OneHot(num_states=3)
-    config = json.dumps([to_config(each) for each in (drift, forgetting, features)])
-    done = subprocess.run(
-        [sys.executable, "-c", program, config], capture_output=True, text=True, check=False
-    )
+    program = "import json, sys; from driftwise.base import from_config; from_config(json.loads(sys.argv[1]))"
+    config = json.dumps(to_config((dw.drift.Constant(), NoForgetting(), OneHot(num_states=3))))
+    done = subprocess.run([sys.executable, "-c", program, config], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -118,10 +110,7 @@ def test_a_part_is_known_by_its_name():
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        (
-            {"type": "ExponentialWeight", "rate": 0.9},
-            r"type .*'ExponentialWeight'.*mean 'ExponentialWeights'\?",
-        ),
+        ({"type": "ExponentialWeight", "rate": 0.9}, r"type .*'ExponentialWeight'.*mean 'ExponentialWei.*\?"),
         ({"rate": 0.9}, "type must name a part, got None"),
         ({"type": "ExponentialWeights", "rat": 0.9}, r"rat is no key .*mean 'rate'\?"),
         ({"type": "ExponentialWeights"}, "rate is missing: ExponentialWeights needs it"),
@@ -141,22 +130,11 @@ def test_a_part_cannot_take_the_name_of_another(monkeypatch):
         part(type("Ucb", (), {"__module__": "elsewhere"}))
 
 
-@pytest.mark.parametrize("drift", [dw.drift.Constant(), *DRIFTS.values()])
-def test_drifts_round_trip_through_json(drift):
-    assert from_config(json.loads(json.dumps(to_config(drift)))) == drift
-
-
 def test_similar_windows_share_a_ring_and_a_longer_one_gets_a_larger_ring():
     assert stack_parts([SlidingWindow(3), SlidingWindow(100)]) == SlidingWindow((3, 100))
     assert stack_parts([SlidingWindow(3), SlidingWindow(3, capacity=64)]).capacity == 64
     assert [SlidingWindow(n).capacity for n in (1, 2, 3, 5, 8, 9)] == [1, 2, 4, 8, 8, 16]
     assert dataclasses.replace(SlidingWindow(5), length=20).capacity == 32
-
-
-def test_algorithms_and_agents_survive_pickling():
-    for name, algorithm in ALGORITHMS.items():
-        assert pickle.loads(pickle.dumps(algorithm)) is algorithm
-        assert pickle.loads(pickle.dumps(agent(name))) == agent(name)
 
 
 def test_bad_values_of_a_users_part_are_refused():

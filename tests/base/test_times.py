@@ -12,25 +12,12 @@ import pytest
 from driftwise.base import times
 from driftwise.base.times import to_seconds, to_timestamp, to_timestamps
 
+DURATIONS = {"90s": 90, "250 ms": 0.25, "15min": 900, "15 mins": 900, "1 minute": 60, "6h": 21600}
+DURATIONS |= {"1.5 hours": 5400, "2 days": 172800, " .5 D ": 43200, "1 week": 604800}
+DURATIONS |= {timedelta(hours=6): 21600, 30: 30, np.float32(0.5): 0.5}
 
-@pytest.mark.parametrize(
-    ("duration", "seconds"),
-    [
-        ("90s", 90),
-        ("250 ms", 0.25),
-        ("15min", 900),
-        ("15 mins", 900),
-        ("1 minute", 60),
-        ("6h", 21600),
-        ("1.5 hours", 5400),
-        ("2 days", 172800),
-        (" .5 D ", 43200),
-        ("1 week", 604800),
-        (timedelta(hours=6), 21600),
-        (30, 30),
-        (np.float32(0.5), 0.5),
-    ],
-)
+
+@pytest.mark.parametrize(("duration", "seconds"), DURATIONS.items())
 def test_a_duration_is_seconds_a_timedelta_or_a_number_with_a_unit(duration, seconds):
     assert to_seconds("half_life", duration) == seconds
     assert to_seconds("half_life", [duration, "1h"]) == (seconds, 3600)

@@ -105,44 +105,34 @@ def test_results_of_our_own_are_read_as_well(tmp_path):
     np.testing.assert_array_equal(again.regret, own.regret)
 
 
+COLUMNS = "must have the columns run, episode, and regret or reward, got"
+DIFFER = "is incomplete: agents differ in their runs or episodes, or rows come twice"
+
+
+def one(run: Any = 0, episode: Any = 1, reward: Any = 1) -> dict[str, list[Any]]:
+    """A table of a row."""
+    return {"run": [run], "episode": [episode], "reward": [reward]}
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (
-            {"seed": [1], "step": [1], "return": [0.5]},
-            "must have the columns run, episode, and regret or reward, got seed, step, return",
-        ),
-        (
-            rows("run", "episode"),
-            "must have the columns run, episode, and regret or reward, got run, episode",
-        ),
+        ({"seed": [1], "step": [1], "return": [0.5]}, f"{COLUMNS} seed, step, return"),
+        (rows("run", "episode"), f"{COLUMNS} run, episode"),
         ({"run": [], "episode": [], "reward": []}, "must have rows, got none"),
         (
-            {"run": [0, ""], "episode": [1, 2], "reward": [0.5, 0.5]},
+            dict(run=[0, ""], episode=[1, 2], reward=[0.5, 0.5]),
             "must have a value in each row of the column 'run'",
         ),
+        (one(reward="much"), "must have numbers in the column 'reward', got 'much'"),
+        (one(reward="inf"), "must have finite numbers in the column 'reward'"),
+        (one(episode=1.5), "must have counts below 2^32 in the column 'episode', got 1.5"),
+        (one(episode=-1), "must have counts below 2^32 in the column 'episode', got -1"),
         (
-            {"run": [0], "episode": [1], "reward": ["much"]},
-            "must have numbers in the column 'reward', got 'much'",
+            dict(run=[0, 0, 1], episode=[1, 2, 1], reward=[1, 1, 1]),
+            f"{DIFFER}; 1 agents × 2 runs × 2 episodes are 4 rows, got 3",
         ),
-        ({"run": [0], "episode": [1], "reward": ["inf"]}, "must have finite numbers in the column 'reward'"),
-        (
-            {"run": [0], "episode": [1.5], "reward": [1]},
-            "must have counts below 2^32 in the column 'episode', got 1.5",
-        ),
-        (
-            {"run": [0], "episode": [-1], "reward": [1]},
-            "must have counts below 2^32 in the column 'episode', got -1",
-        ),
-        (
-            {"run": [0, 0, 1], "episode": [1, 2, 1], "reward": [1, 1, 1]},
-            "is incomplete: agents differ in their runs or episodes, or rows come twice; 1 agents × "
-            "2 runs × 2 episodes are 4 rows, got 3",
-        ),
-        (
-            {"run": [0, 0, 1, 1], "episode": [1, 2, 1, 1], "reward": [1, 1, 1, 1]},
-            "is incomplete: agents differ in their runs or episodes, or rows come twice",
-        ),
+        (dict(run=[0, 0, 1, 1], episode=[1, 2, 1, 1], reward=[1, 1, 1, 1]), DIFFER),
     ],
 )
 def test_mistakes_are_told_in_one_sentence(tmp_path, table, message):

@@ -12,21 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import driftwise as dw
+from driftwise import experiments
 from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.statistics.formatting import format_number
-from driftwise.base import from_config, stack_parts, to_config
+from driftwise.base import from_config, to_config
 from driftwise.base.part import CONFIGURABLE
 from driftwise.environments import LinearMdp
-from driftwise.experiments import (
-    EXPERIMENTS,
-    Experiment,
-    experiment_of,
-    find_experiment,
-    load_experiment,
-    prepare,
-    run_experiment,
-)
+from driftwise.experiments import EXPERIMENTS, Experiment, experiment_of, load_experiment, prepare
 from driftwise.experiments.experiment import Experiments
 from driftwise.parts import LeastSquares, Ucb
 from driftwise.simulation import running
@@ -51,6 +44,10 @@ def agents(**tables: dict[str, Any]) -> Experiment:
     return experiment(agents=tables)
 
 
+TENTH, AT = dict(type="Abrupt", at=["10%"]), dw.drift.Abrupt((30,))
+RECORDED = dw.drift.Recorded((0, 1, 0.5), (150, 151, 300))
+
+
 @pytest.mark.parametrize(
     ("drift", "num_episodes", "made"),
     [
@@ -62,21 +59,9 @@ def agents(**tables: dict[str, Any]) -> Experiment:
         (dict(type="Periodic", period="10%"), 300, dw.drift.Periodic(30)),
         (dict(type="Periodic", period=12.5), 300, dw.drift.Periodic(12.5)),
         (dict(type="Abrupt", at=["50%+1", "100%-1"]), 300, dw.drift.Abrupt((151, 299))),
-        (
-            dict(type="Repeat", drift=dict(type="Abrupt", at=["10%"]), period="50%"),
-            300,
-            dw.drift.Repeat(dw.drift.Abrupt((30,)), 150),
-        ),
-        (
-            dict(type="Then", at=["50%"], drifts=[dict(type="Constant"), dict(type="Periodic", period="5%")]),
-            300,
-            dw.drift.Then((dw.drift.Constant(), dw.drift.Periodic(15)), (150,)),
-        ),
-        (
-            dict(type="Recorded", weights=[0, 1, 0.5], knots=["50%", "+1", "100%"]),
-            300,
-            dw.drift.Recorded((0, 1, 0.5), (150, 151, 300)),
-        ),
+        (dict(type="Repeat", drift=TENTH, period="50%"), 300, dw.drift.Repeat(dw.drift.Abrupt((30,)), 150)),
+        (dict(type="Then", at=["50%"], drifts=[TENTH, TENTH]), 300, dw.drift.Then((AT, AT), (150,))),
+        (dict(type="Recorded", weights=[0, 1, 0.5], knots=["50%", "+1", "100%"]), 300, RECORDED),
         (dict(type="Gradual", knots=["50%", "+1", "+10%", 200]), 300, dw.drift.Gradual((150, 151, 181, 200))),
     ],
 )
@@ -191,13 +176,6 @@ def test_lists_are_a_grid_whose_numbers_run_together_and_whose_words_do_not():
     assert agent.forgetting == dw.forgetting.ExponentialWeights((0.8, 0.8, 0.9, 0.9))
 
 
-def test_windows_of_all_lengths_run_together():
-    made = agents(w=dict(algorithm="sw_lsvi_ucb", length=[3, 100], radius=0.4))
-    (group,), spec = prepare(made).groups, only(prepare(made).environments).spec
-    one, other = (dw.algorithms.sw_lsvi_ucb(spec, length=n, radius=0.4) for n in (3, 100))
-    assert group.task.agent == stack_parts([one, other])
-
-
 def test_a_grid_of_tuned_agents_and_a_list_of_one_value_have_their_labels_too():
     tuned = dict(algorithm="opt_wlsvi", tuned=True, beta_scale=[0.01, 0.1])
     groups = prepare(agents(T=tuned, U=dict(algorithm="lsvi_ucb", radius=[0.5]))).groups
@@ -241,12 +219,13 @@ def test_a_grid_gives_the_numbers_of_its_points_and_saves_them_apart(tmp_path, c
 def test_a_name_is_a_built_in_first_and_a_path_never_is(text, found, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("quickstart").write_text(in_top(""), encoding="utf-8")
-    assert find_experiment(text).name == ("quickstart" if found else "mine")
+    assert experiments.find_experiment(text).name == ("quickstart" if found else "mine")
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_built_in_experiments_are_valid_files(name, capsys):
     assert main(["validate", name]) == 0
+    assert EXPERIMENTS[name].name == name
     number = len(EXPERIMENTS[name].environments or "1")
     assert capsys.readouterr().out.startswith(f"{name}: valid: {number} environment{'s' * (number > 1)}, ")
     assert experiment_of(EXPERIMENTS[name].config) == EXPERIMENTS[name]
@@ -257,27 +236,22 @@ def test_an_experiment_of_a_folder_is_read_when_it_is_asked_for(tmp_path):
     (tmp_path / "mine.toml").write_text(in_top(""), encoding="utf-8")
     (tmp_path / "broken.toml").write_text("no TOML", encoding="utf-8")
     (tmp_path / "notes.md").write_text("no experiment", encoding="utf-8")
-    experiments = Experiments(tmp_path)
-    assert list(experiments) == ["broken", "mine"]
-    assert experiments["mine"] is experiments["mine"]
+    found = Experiments(tmp_path)
+    assert list(found) == ["broken", "mine"]
+    assert found["mine"] is found["mine"]
     with pytest.raises(tomllib.TOMLDecodeError):
-        experiments["broken"]
-
-
-def test_validate_counts_what_would_run(tmp_path, capsys):
-    file = tmp_path / "mine.toml"
-    file.write_text(in_agent("0.9", "[0.8, 0.9]").replace("runs = 3", "runs = 1"), encoding="utf-8")
-    assert main(["validate", str(file)]) == 0
-    counts = "1 environment, 1 agent, 2 parameter points, 40 episodes × 1 run"
-    assert capsys.readouterr().out.startswith(f"{file}: valid: {counts}\n")
+        found["broken"]
 
 
 def test_validate_shows_the_sizes_and_the_numbers_that_agents_get(tmp_path, capsys):
     file = tmp_path / "mine.toml"
     tuned = '\n[agents.tuned]\nalgorithm = "opt_wlsvi"\ntuned = true\nbeta_scale = 0.01\n'
-    file.write_text(in_agent("0.9", "[0.8, 0.9]") + tuned, encoding="utf-8")
+    file.write_text(in_agent("0.9", "[0.8, 0.9]").replace("runs = 3", "runs = 1") + tuned, encoding="utf-8")
     assert main(["validate", str(file)]) == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    said = capsys.readouterr().out
+    counts = "1 environment, 2 agents, 3 parameter points, 40 episodes × 1 run"
+    assert said.startswith(f"{file}: valid: {counts}\n")
+    lines = [line.split() for line in said.splitlines()]
     study = prepare(load_experiment(file))
     (environment,) = study.environments.values()
     variation = format_number(environment.variation(study.num_episodes).total)
@@ -317,7 +291,11 @@ def test_init_writes_a_file_that_is_valid_and_runs(arguments, file, name, tmp_pa
     assert Path(file).read_bytes() == written
     starter = load_experiment(file)
     assert starter.name == name
-    assert sum(len(group.points) for group in prepare(starter).groups) == len(run_experiment(starter)) == 4
+    assert (
+        sum(len(group.points) for group in prepare(starter).groups)
+        == len(experiments.run_experiment(starter))
+        == 4
+    )
 
 
 def test_names_are_shown_as_they_are_written(tmp_path, capsys, monkeypatch):

@@ -79,11 +79,9 @@ def test_a_folder_grows_in_agents_runs_values_and_episodes_to_the_numbers_of_a_f
         (0.95, 0, 6, 0, 40),
         *((*task[:3], 40, 60) for task in played[:5]),
     ]
-    count = len(played)
-    before = Path("out/manifest.json").read_bytes()
+    count, before = len(played), Path("out/manifest.json").read_bytes()
     assert run(LOCK, SLOW, more, runs=6, episodes=60) == 0
-    assert Path("out/manifest.json").read_bytes() == before
-    assert len(played) == count
+    assert (len(played), Path("out/manifest.json").read_bytes()) == (count, before)
     assert [(each["runs"], each["episodes"], each["agents"]) for each in manifest()["history"]] == [
         (3, 40, ["forgets"]),
         (3, 40, ["slow"]),

@@ -12,39 +12,29 @@ from driftwise.__main__ import main
 from driftwise.experiments.results_folder import read_manifest, sealed_manifest
 from tests.report_folders import make_folder
 
-OF_ANOTHER_KIND: list[tuple[str, Any]] = [
-    ("experiment", 3),
-    ("experiment", ["a"]),
-    ("config", []),
-    ("config", None),
-    ("config.episodes", "many"),
-    ("config.runs", None),
-    ("config.summary", {}),
-    ("config.name", None),
-    ("config.agents", {"A": {"rate": [0.5, None]}}),
-    ("seed", "seven"),
-    ("seed", 7.5),
-    ("seed", None),
-    ("seed", True),
-    ("num_runs", []),
-    ("environments", []),
-    ("environments", 3),
-    ("environments.lock", "combination_lock"),
-    ("agents", {}),
-    ("agents", "plain"),
-    ("agents.0", None),
-    ("agents.0", "plain"),
-    ("agents.0.label", 3),
-    ("agents.0.environment", None),
-    ("agents.0.point", [0.9]),
-    ("agents.0.point", {"rate": [0.9]}),
-    ("agents.0.parameters", 0.5),
-    ("agents.0.seconds", "long"),
-    ("random_regret", 0.5),
-    ("random_regret", {"lock": "high"}),
-    ("versions", "0.1.0"),
-    ("versions", None),
-]
+WRONG: dict[str, list[Any]] = {
+    "experiment": [3, ["a"]],
+    "seed": ["seven", 7.5, None, True],
+    "num_runs": [[]],
+    "config": [[], None],
+    "config.episodes": ["many"],
+    "config.runs": [None],
+    "config.summary": [{}],
+    "config.name": [None],
+    "config.agents": [{"A": {"rate": [0.5, None]}}],
+    "versions": ["0.1.0", None],
+    "environments": [[], 3],
+    "environments.lock": ["combination_lock"],
+    "agents": [{}, "plain"],
+    "agents.0": [None, "plain"],
+    "agents.0.label": [3],
+    "agents.0.environment": [None],
+    "agents.0.point": [[0.9], {"rate": [0.9]}],
+    "agents.0.parameters": [0.5],
+    "agents.0.seconds": ["long"],
+    "random_regret": [0.5, {"lock": "high"}],
+}
+OF_ANOTHER_KIND = [(path, value) for path, values in WRONG.items() for value in values]
 
 
 def changed(facts: dict[str, Any], path: str, value: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import io
 import re
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -10,19 +11,11 @@ from driftwise.experiments import Progress, progress_bars
 from driftwise.experiments.progress_bars import Workload, _bars, show_progress
 
 
-class Clock:
-    """A clock that is set by hand."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def clock(monkeypatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(progress_bars.time, "monotonic", made)
+def clock(monkeypatch) -> SimpleNamespace:
+    """A clock that is set by hand."""
+    made = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(progress_bars.time, "monotonic", lambda: made.now)
     return made
 
 

@@ -119,18 +119,18 @@ def test_the_command_keeps_environments_apart(tmp_path, capsys, monkeypatch):
     assert all(label in page for label in TWO)
 
 
+BAD = dict(MDP, drift=dict(type="Abrupt", at=[0]))
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        (
-            dict(environment=MDP, environments=TWO),
-            "environments must be all there are, got a table environment",
-        ),
+        (dict(environment=MDP, environments=TWO), "environments must be all there are, got a table environ"),
         (dict(environments={}), "environments must have at least one table, got none"),
         (dict(environments={"x": 3}), "environments.x must be a table, got 3"),
         (dict(environments={"x": {}}), "environments.x.type is missing"),
         (
-            dict(environments={"a b": dict(MDP, drift=dict(type="Abrupt", at=[0]))}),
+            dict(environments={"a b": BAD}),
             'environments."a b".drift.at must be an integer of at least 1, got 0',
         ),
     ],

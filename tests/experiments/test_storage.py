@@ -45,7 +45,7 @@ def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers
     assert table.num_rows == 3 * 2 * 5
     for name in ("environment", "agent", "parameters"):
         assert pa.types.is_dictionary(table.schema.field(name).type)
-    assert set(table["environment"].to_pylist()) == {"here"}
+    assert table["environment"].chunk(0).dictionary.to_pylist() == ["here"]  # words are stored once each
     for (_, label), result in RESULTS.items():
         rows = table.filter(pa.array([name == label for name in table["agent"].to_pylist()]))
         assert {json.loads(text)["type"] for text in rows["parameters"].to_pylist()} == {"LeastSquares"}
@@ -58,37 +58,13 @@ def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers
             np.testing.assert_array_equal(rows[name].to_numpy().reshape(2, 5), values)
 
 
-def test_same_results_give_the_same_bytes():
-    assert parquet_bytes(TABLE) == parquet_bytes(results_table(RESULTS))
-
-
-def test_words_are_stored_once_each():
-    column = results_table(RESULTS)["environment"].chunk(0)
-    assert column.dictionary.to_pylist() == ["here"]
-
-
 def test_results_of_a_grid_are_refused():
     result = RESULTS["here", "first"]
-    grid = type(result)(
-        result.returns[None],
-        result.values[None],
-        result.optimal_values[None],
-        result.lengths,
-        None,
-        result.manifest,
-    )
-    with pytest.raises(
-        ValueError, match=r"results must have shape \[runs, points\], got \(1, 2, 5\) of 'grid'"
-    ):
+    curves = result.returns[None], result.values[None], result.optimal_values[None]
+    grid = dw.Result(*curves, result.lengths, None, result.manifest)
+    said = r"results must have shape \[runs, points\], got \(1, 2, 5\) of 'grid'"
+    with pytest.raises(ValueError, match=said):
         results_table({("here", "grid"): grid})
-
-
-def test_files_are_replaced_together(tmp_path):
-    for text in (b"old", b"new"):
-        paths = files.write_files(tmp_path, dict.fromkeys("ab", text))
-        assert paths == [tmp_path / "a", tmp_path / "b"]
-        assert [path.read_bytes() for path in paths] == [text, text]
-    assert names(tmp_path) == ["a", "b"]
 
 
 @pytest.mark.parametrize("failure", [OSError("disk full"), KeyboardInterrupt()])
@@ -184,11 +160,6 @@ def test_results_are_read_back_as_a_data_frame(tmp_path):
     assert some.equals(pq.read_table(tmp_path / "results.parquet", columns=["run", "regret"]))
 
 
-def test_results_of_the_first_format_had_no_seal(tmp_path):
-    files.write_files(finished(tmp_path), {"manifest.json": files.json_bytes({"format": 1})})
-    assert len(dw.load_results(tmp_path)) == len(TABLE)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
@@ -225,21 +196,15 @@ def test_a_column_that_is_not_there_is_named(tmp_path):
         read_table(tmp_path, manifest, columns=["run", "wealth"])
 
 
-@pytest.mark.parametrize("name", ["results.parquet", "manifest.json"])
-def test_one_flipped_bit_never_gives_other_numbers(tmp_path, name):
-    expected = dw.load_results(finished(tmp_path))
-    whole = (tmp_path / name).read_bytes()
-    refused = 0
+def test_one_flipped_bit_of_the_results_is_noticed(tmp_path):
+    path = finished(tmp_path) / "results.parquet"
+    whole = path.read_bytes()
     for place in np.random.default_rng(0).integers(8 * len(whole), size=50):
         flipped = bytearray(whole)
         flipped[place // 8] ^= 1 << place % 8
-        (tmp_path / name).write_bytes(flipped)
-        try:
-            assert dw.load_results(tmp_path).equals(expected)
-        except ValueError as error:
-            assert str(tmp_path) in str(error)  # noqa: PT017
-            refused += 1
-    assert refused == 50
+        path.write_bytes(flipped)
+        with pytest.raises(ValueError, match=re.escape(str(path))):
+            dw.load_results(tmp_path)
 
 
 def test_diagnostics_are_columns_with_holes_for_agents_without_them(tmp_path):

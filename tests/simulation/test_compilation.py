@@ -50,12 +50,6 @@ def test_jax_is_told_of_the_folder_once_it_is_there(chosen, tmp_path, monkeypatc
     assert folder.is_dir()
 
 
-def test_one_setting_switches_it_off(chosen, monkeypatch):
-    monkeypatch.setenv(CACHE_SETTING, "off")
-    enable_compilation_cache()
-    assert chosen() is None
-
-
 def test_the_folder_of_the_program_around_is_left_alone(chosen, tmp_path, monkeypatch):
     monkeypatch.setenv(CACHE_SETTING, str(tmp_path / "ours"))
     jax.config.update(FOLDER, "theirs")
@@ -64,9 +58,9 @@ def test_the_folder_of_the_program_around_is_left_alone(chosen, tmp_path, monkey
     assert not (tmp_path / "ours").exists()
 
 
-def test_a_folder_that_cannot_be_made_keeps_nothing_and_stops_nobody(chosen, tmp_path, monkeypatch):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv(CACHE_SETTING, str(tmp_path / "file"))
+@pytest.mark.parametrize("setting", ["off", __file__])  # in which no folder can be made
+def test_one_setting_switches_it_off_and_so_does_a_folder_that_cannot_be_made(setting, chosen, monkeypatch):
+    monkeypatch.setenv(CACHE_SETTING, setting)
     enable_compilation_cache()
     assert chosen() is None
 

@@ -61,22 +61,6 @@ def test_points_are_means_over_their_episodes_and_events_are_counted_exactly(rec
         }
 
 
-@pytest.mark.parametrize("record_every", [1, 7])
-def test_a_restored_simulation_has_the_same_diagnostics_to_the_bit(record_every):
-    options = dict(**OPTIONS, chunk_size=16, record_every=record_every)
-    whole = dw.simulate(diagnosing(), make(), **options)
-    first = Simulation(Task(diagnosing(), make(), **options))
-    for _ in range(4):  # from the beginning, on the way, and read when finished
-        second = Simulation(Task(diagnosing(), make(), **options))
-        second.restore(through_a_file(first.checkpoint()))
-        result = played(second).result()
-        assert {*result.diagnostics} == {*whole.diagnostics}
-        for name, curve in whole.diagnostics.items():
-            assert result.diagnostics[name].tobytes() == curve.tobytes()
-        if first.done < NUM_EPISODES:
-            first.advance()
-
-
 def test_a_simulation_that_goes_back_to_an_earlier_checkpoint_forgets_the_diagnostics_since():
     simulation = Simulation(Task(diagnosing(), make(), **OPTIONS, chunk_size=16))
     start = through_a_file(simulation.checkpoint())
@@ -147,22 +131,13 @@ def test_the_command_counts_events_and_results_keep_them(tmp_path, capsys, monke
     heading, *rows = (line for line in capsys.readouterr().out.splitlines() if "mean" in line or "±" in line)
     assert "restarts, mean  alarms, mean  memory    β  seconds" in heading
     counts = {row.strip().split("  ")[0]: row.split()[-5:-3] for row in rows}
-    frame = dw.load_results("results/told")
-    told = {
-        label: [
-            np.asarray(frame[name][frame["agent"] == label], dtype=float) for name in ("restarts", "alarms")
-        ]
-        for label in counts
-    }
-    assert {label: [bool(np.isnan(each).all()) for each in own] for label, own in told.items()} == {
-        "LSVI-UCB": [True, True],
-        "random": [False, True],
-        "always": [False, True],
-        "detected": [False, False],
-    }
+    frame = dw.load_results("results/told").groupby("agent", observed=True)
+    restarts, alarms = (frame[name].agg(["count", "mean"]) for name in ("restarts", "alarms"))
+    assert {*restarts.index[restarts["count"] > 0]} == {"random", "always", "detected"}
+    assert {*alarms.index[alarms["count"] > 0]} == {"detected"}
     assert counts["LSVI-UCB"] == ["–", "–"]
     assert counts["always"] == ["40", "–"]
-    np.testing.assert_allclose(told["always"][0], 1, rtol=1e-12)
+    np.testing.assert_allclose(restarts["mean"]["always"], 1, rtol=1e-12)
     assert counts["detected"][0] == counts["detected"][1]
     rows = csv.DictReader(io.StringIO(write_report(Path("results/told"), format="csv").read_text()))
     written = {row["agent"]: [row["restarts_in_a_run"], row["alarms_in_a_run"]] for row in rows}

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import jax
 import pytest
@@ -36,13 +37,7 @@ ENVIRONMENT = make("random_linear_mdp")
 TASK = Task(agent("sw_lsvi_ucb"), ENVIRONMENT, num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
 LONG = dw.algorithms.sw_lsvi_ucb(SPEC, length=10**6, radius=0.4)
 CPU = find_devices("cpu")[0]
-FORGETTINGS = (
-    NoForgetting(),
-    ExponentialWeights(0.9),
-    PeriodicRestart(9),
-    DirectionalForgetting(0.9),
-    SlidingWindow(99),
-)
+FORGETTINGS = NoForgetting(), ExponentialWeights(0.9), PeriodicRestart(9), DirectionalForgetting(0.9)
 FILE = """
 name = "mine"
 summary = "Mine"
@@ -71,19 +66,16 @@ def test_the_compiler_is_asked_where_much_of_the_memory_is_needed(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("forgetting", FORGETTINGS, ids=str)
+@pytest.mark.parametrize("forgetting", [*FORGETTINGS, SlidingWindow(99)], ids=str)
 def test_the_compiler_adds_no_more_than_a_block_of_runs_takes(forgetting, monkeypatch):
     learner = dw.algorithms.least_squares(SPEC, forgetting=forgetting, exploration=Ucb(1.0))
-    task, split = (
-        replace(TASK, agent=learner, num_runs=8 * _BLOCK_RUNS),
-        Split((CPU,), 8 * _BLOCK_RUNS, 8, _BLOCK_RUNS),
-    )
+    task = replace(TASK, agent=learner, num_runs=8 * _BLOCK_RUNS)
+    split = Split((CPU,), 8 * _BLOCK_RUNS, 8, _BLOCK_RUNS)
     shapes, found = measure_footprint(task), compiled_bytes(task, split)
     assert found is not None
     kept = shapes.shared + task.num_runs * (shapes.state + shapes.records)
-    most = (
-        kept + _PROGRAM_FACTOR * _BLOCK_RUNS * (shapes.state + shapes.plan) + task.num_runs * shapes.records
-    )  # to join them
+    joined = task.num_runs * shapes.records
+    most = kept + _PROGRAM_FACTOR * _BLOCK_RUNS * (shapes.state + shapes.plan) + joined
     assert kept + _BLOCK_RUNS * shapes.plan <= found <= most
 
 
@@ -156,21 +148,19 @@ def test_validate_and_run_refuse_a_window_that_never_fits(tmp_path, capsys, monk
     assert names(tmp_path) == ["mine.toml"]
 
 
-def test_a_program_that_runs_out_of_memory_says_so_in_one_sentence(monkeypatch):
-    def fail(*_: object) -> None:
-        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes.\nat line 3")
+SIZES = f"num_episodes = 40, num_runs = 3, chunk_size = 256, {TASK.agent!r}"
+OUT = f"Out of memory allocating 8 bytes for {SIZES}: lower one of these"
 
-    monkeypatch.setattr(program, "play_chunk", fail)
-    with pytest.raises(MemoryError) as told:
+
+@pytest.mark.parametrize(
+    ("failure", "kind", "said"),
+    [
+        ("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes.\nat line 3", MemoryError, OUT),
+        ("INTERNAL: something else", jax.errors.JaxRuntimeError, "INTERNAL: something else"),
+    ],
+)
+def test_a_program_that_runs_out_of_memory_and_no_other_says_so(failure, kind, said, monkeypatch):
+    monkeypatch.setattr(program, "play_chunk", mock.Mock(side_effect=jax.errors.JaxRuntimeError(failure)))
+    with pytest.raises(kind) as told:
         Simulation(TASK).advance()
-    sizes = f"num_episodes = 40, num_runs = 3, chunk_size = 256, {TASK.agent!r}"
-    assert str(told.value) == f"Out of memory allocating 8 bytes for {sizes}: lower one of these"
-
-
-def test_other_failures_of_a_program_are_not_taken_for_memory(monkeypatch):
-    def fail(*_: object) -> None:
-        raise jax.errors.JaxRuntimeError("INTERNAL: something else")
-
-    monkeypatch.setattr(program, "play_chunk", fail)
-    with pytest.raises(jax.errors.JaxRuntimeError, match="something else"):
-        Simulation(TASK).advance()
+    assert str(told.value) == said

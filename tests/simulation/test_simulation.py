@@ -29,21 +29,25 @@ def through_a_file(checkpoint: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return dict(np.load(file, allow_pickle=False))
 
 
-@pytest.mark.parametrize("name", ["opt_wlsvi", "sw_lsvi_ucb"])
+@pytest.mark.parametrize("own", [diagnosing(), agent("sw_lsvi_ucb")])
 @pytest.mark.parametrize("record_every", [1, 7])
-def test_a_restored_simulation_ends_in_the_same_bits(name, record_every):
+def test_a_restored_simulation_ends_in_the_same_bits(own, record_every):
     environment = make(rewards="bernoulli")
-    whole = dw.simulate(agent(name), environment, **OPTIONS, record_every=record_every, keep_state=True)
-    first = Simulation(Task(agent(name), environment, **OPTIONS, record_every=record_every))
-    for chunks in range(3):
-        second = Simulation(Task(agent(name), environment, **OPTIONS, record_every=record_every))
+    whole = dw.simulate(own, environment, **OPTIONS, record_every=record_every, keep_state=True)
+    first = Simulation(Task(own, environment, **OPTIONS, record_every=record_every))
+    for chunks in range(4):  # from the beginning, on the way, and read when finished
+        second = Simulation(Task(own, environment, **OPTIONS, record_every=record_every))
         second.restore(through_a_file(first.checkpoint()))
         assert second.done == first.done == min(16 * chunks, NUM_EPISODES)
-        result = played(second).result(keep_state=True)
+        result = played(second).result(keep_state=chunks < 3)
         for curve in ("returns", "values", "optimal_values"):
             assert getattr(result, curve).tobytes() == getattr(whole, curve).tobytes()
-        assert result.state.gram.tobytes() == whole.state.gram.tobytes()
-        first.advance()
+        assert {*result.diagnostics} == {*whole.diagnostics}
+        for name, curve in whole.diagnostics.items():
+            assert result.diagnostics[name].tobytes() == curve.tobytes()
+        if chunks < 3:
+            assert result.state.gram.tobytes() == whole.state.gram.tobytes()
+            first.advance()
 
 
 def test_whatever_is_played_at_once_and_wherever_it_is_taken_up_the_bits_are_the_same():
@@ -90,28 +94,23 @@ def test_a_run_does_not_depend_on_how_many_there_are_nor_on_the_first_of_them():
             np.testing.assert_allclose(found, curve[expected], rtol=0, atol=1e-12)  # rounding
 
 
+SINGLE = opt_wlsvi(SPEC, rate=0.9, radius=0.4, norm="single")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (dict(num_runs=NUM_RUNS + 1), "got returns of"),
         (dict(record_every=2), "got returns of"),
         (dict(precision="float32"), "got state.0 of float64"),
+        (dict(agent=SINGLE), "got other arrays"),
     ],
 )
 def test_a_checkpoint_of_another_simulation_is_refused_and_changes_nothing(change, message):
-    environment = make()
-    checkpoint = Simulation(Task(agent("opt_wlsvi"), environment, **OPTIONS))
+    given: dict[str, Any] = dict(agent=agent("opt_wlsvi"), environment=make(), **OPTIONS)
+    checkpoint = Simulation(Task(**given))
     checkpoint.advance()
-    other = Simulation(Task(agent("opt_wlsvi"), environment, **{**OPTIONS, **change}))
+    other = Simulation(Task(**{**given, **change}))
     with pytest.raises(ValueError, match=f"checkpoint must come from .*{message}"):
         other.restore(checkpoint.checkpoint())
     assert other.done == 0
-
-
-def test_a_checkpoint_of_another_algorithm_is_refused():
-    environment = make()
-    single = opt_wlsvi(SPEC, rate=0.9, radius=0.4, norm="single")
-    with pytest.raises(ValueError, match="got other arrays"):
-        Simulation(Task(single, environment, **OPTIONS)).restore(
-            Simulation(Task(agent("opt_wlsvi"), environment, **OPTIONS)).checkpoint()
-        )

@@ -1,7 +1,8 @@
-"""Memory: what is free, and the refusal of what does not fit."""
+"""Cores and memory of this process, as control groups allow, and the refusal of what does not fit."""
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -30,14 +31,8 @@ def test_what_does_not_fit_is_refused_in_one_sentence_with_its_bytes_and_sizes()
 )
 @pytest.mark.parametrize("limited", ["outer", "outer/inner", "."])
 def test_limits_of_all_control_groups_around_a_process_count_less_what_is_used(
-    told: str,
-    where: str,
-    limit: str,
-    usage: str,
-    limited: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    told, where, limit, usage, limited, tmp_path, monkeypatch
+):
     monkeypatch.setattr(resources, "_CGROUPS", tmp_path / "groups")
     monkeypatch.setattr(resources, "_OWN_GROUPS", tmp_path / "told")
     for group in (".", "outer", "outer/inner"):
@@ -88,3 +83,33 @@ def test_bytes_are_told_in_units_of_1024(num_bytes: int, words: str) -> None:
 def test_sizes_are_products_of_shapes_however_large() -> None:
     assert count_bytes((2, 3), (5,)) == 88
     assert count_bytes((2**62, 2**62), itemsize=4) == 2**126
+
+
+@pytest.mark.parametrize(
+    ("quotas", "allowed"),
+    [
+        ({}, math.inf),
+        ({"": "max 100000"}, math.inf),
+        ({"": "150000 100000"}, 1.5),
+        ({"": "400000 100000", "a/b": "50000 100000", "a": "max 100000"}, 0.5),
+        ({"other": "50000 100000"}, math.inf),
+        ({"a": "nonsense"}, math.inf),
+    ],
+)
+def test_the_least_quota_of_all_groups_around_a_process_counts(quotas, allowed, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(resources, "_CGROUPS", tmp_path / "groups")
+    monkeypatch.setattr(resources, "_OWN_GROUPS", tmp_path / "own")
+    assert resources.cpu_quota() == math.inf  # there are no control groups
+    for group, text in quotas.items():
+        folder = tmp_path / "groups" / group
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "cpu.max").write_text(f"{text}\n")
+    (tmp_path / "own").write_text("1:cpu:/elsewhere\n0::/a/b\n")
+    assert resources.cpu_quota() == allowed
+
+
+def test_half_a_core_is_one_and_no_quota_is_none(monkeypatch):
+    monkeypatch.setattr(resources, "cpu_quota", lambda: 0.5)
+    assert resources.num_cores() == 1
+    monkeypatch.setattr(resources, "cpu_quota", lambda: math.inf)
+    assert resources.num_cores() == len(os.sched_getaffinity(0))
