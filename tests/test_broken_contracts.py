@@ -47,8 +47,12 @@ def unsettled(self: Any, state: Any, features: Any, plan: Any, episode: Any) -> 
     return state._replace(tick=state.tick * 1.0) if isinstance(episode.rewards, np.ndarray) else state
 
 
-def on_numpy(state: Any) -> bool:
-    return isinstance(state.gram, np.ndarray)
+def diagnosed(here: dict[str, float], there: dict[str, float]) -> dict[str, Callable]:
+    """Other diagnostics on NumPy than in the simulator."""
+    return dict(diagnostics=lambda self, state: here if isinstance(state.gram, np.ndarray) else there)
+
+
+RESTARTS, LOST = {"restarts": 0.0}, {"restarts": np.nan}
 
 
 @pytest.mark.parametrize(
@@ -59,18 +63,12 @@ def on_numpy(state: Any) -> bool:
         (dict(__eq__=lambda self, other: False), r"^agent must survive the way to_config and back"),
         (dict(__repr__=lambda self: "an agent"), r"^agent must print its own name, got an agent"),
         (dict(update=unsettled), r"^state must keep its shapes and types, changed in episode 0 of run 0"),
+        (diagnosed({"restarts": 1.0}, RESTARTS), r"^the simulator must equal NumPy, got restarts 1.0 away"),
         (
-            dict(diagnostics=lambda self, state: {"restarts": 1.0 if on_numpy(state) else 0.0}),
-            r"^the simulator must equal NumPy, got restarts 1.0 away in episode 0 of run 0",
+            diagnosed({"here": 0.0}, {"there": 0.0}),
+            r"always have the same names, got \['here'\] and \['there'\]",
         ),
-        (
-            dict(diagnostics=lambda self, state: {"here" if on_numpy(state) else "there": 0.0}),
-            r"^diagnostics must always have the same names, got \['here'\] and \['there'\]",
-        ),
-        (
-            dict(diagnostics=lambda self, state: {"restarts": np.nan}),
-            r"^diagnostics must be finite numbers, got restarts nan",
-        ),
+        (diagnosed(LOST, LOST), r"^diagnostics must be finite numbers, got restarts nan"),
     ],
 )
 def test_an_agent_that_breaks_its_contract_is_told_so(methods, said):
@@ -159,8 +157,6 @@ class Modest(LinearMdpArrays):
 
 
 class Boastful(Modest):
-    """Its optimum is twice what it is."""
-
     share = 2.0
 
 
@@ -182,19 +178,17 @@ def growing(world: LinearMdpArrays, call: int) -> LinearMdpArrays:
     return world._replace(table=world.table.with_extras(SuccessorProjection(np.zeros(call))))
 
 
+SHORT = rebuilt(variation=lambda self, num: LinearMdp.variation(self, num - 1))
+OTHER = make().with_description("random_linear_mdp", {**make().config, "seed": 5})
+
+
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
         (rebuilt(at=lambda self, all: LinearMdp.at(self, all)[:-1]), "^at must give 20 episodes, got 19"),
         (rebuilt(variation=negative), "^variation must not be negative"),
-        (
-            rebuilt(variation=lambda self, num: LinearMdp.variation(self, num - 1)),
-            r"^variation must have K − 1 moves, got shape \(18,\)",
-        ),
-        (
-            make().with_description("random_linear_mdp", {**make().config, "seed": 5}),
-            "^config must make the same",
-        ),
+        (SHORT, r"^variation must have K − 1 moves, got shape \(18,\)"),
+        (OTHER, "^config must make the same"),
         (altered(fading), "^advance must be the same for the same key"),
         (altered(lambda world, _: Modest(*world)), "^regret must not be negative, got -"),
         (altered(lambda world, _: Boastful(*world)), r"^V\* must be exact, got .* away in episode 0"),
