@@ -25,15 +25,8 @@ class TestOutcome(NamedTuple):
 class ChangeTest(ABC):
     """Test for a change from whole episodes, and for which pairs forced exploration is informative."""
 
-    @property
-    def num_windows(self) -> int:
-        """Number of windows, W."""
-        return 0
-
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        """Smallest and largest reward for which the guarantee holds."""
-        return -math.inf, math.inf
+    num_windows: int = 0  # W
+    reward_range: tuple[float, float] = -math.inf, math.inf  # for which the guarantee holds
 
     @abstractmethod
     def init(self, spec: Spec, like: Array) -> Any:

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from driftwise.base.arrays import namespace, while_loop
 from driftwise.base.types import Array
 
-MAX_ITERATIONS = 1000
-
 
 class Optimum(NamedTuple):
     """The result of value iteration."""
@@ -45,7 +43,7 @@ def extended_value_iteration(
     *,
     tolerance: Array,
     active: Array,
-    max_iterations: int = MAX_ITERATIONS,
+    max_iterations: int = 1000,
 ) -> Optimum:
     r"""$u_{i+1}(s) = \max_a \{r(s,a) + \max_p \sum_{s'} p(s')u_i(s')\}$, until all change alike.
 

@@ -12,6 +12,8 @@ import numpy as np
 from driftwise.base.arrays import namespace
 from driftwise.base.types import Array, FeatureTable, Plan
 
+Policy = Callable[[Array], Array]  # an index to probabilities
+
 
 def greedy_policy(q: Array) -> Array:
     """Uniform over the maximisers of the last axis, up to rounding, so that all engines agree."""
@@ -35,12 +37,7 @@ def uniform_policy(q: Array) -> Array:
 
 
 def bandit_plan(
-    theta: Array,
-    q: Array,
-    bonus: Array,
-    policy: Callable[[Array], Array],
-    features: FeatureTable,
-    index: Array | None = None,
+    theta: Array, q: Array, bonus: Array, policy: Policy, features: FeatureTable, index: Array | None = None
 ) -> Plan:
     """Return the plan of a bandit from rows `[1, N]`; the policy acts on `index`, by default q."""
     xp, index = namespace(q), q if index is None else index

@@ -75,7 +75,7 @@ class WindowTest(ChangeTest):
     ridge: Numeric
 
     @property
-    def num_windows(self) -> int:
+    def num_windows(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.num_levels
 
     @abstractmethod
@@ -199,7 +199,7 @@ class LinkTest(WindowTest):
     ridge: Numeric = number(above=0, default=1.0)
 
     @property
-    def reward_range(self) -> tuple[float, float]:
+    def reward_range(self) -> tuple[float, float]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.link.reward_range
 
     def num_targets(self, spec: Spec) -> int:

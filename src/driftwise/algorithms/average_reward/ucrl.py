@@ -14,7 +14,7 @@ from driftwise.base.schema import add_defaults
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Spec
 from driftwise.base.validation import require_choice, require_instance, require_number, require_numeric
 from driftwise.parts import CountRadius, NoForgetting, Phases, RestartAt, SlidingWindow
-from driftwise.parts.extended_value_iteration import MAX_ITERATIONS, extended_value_iteration
+from driftwise.parts.extended_value_iteration import extended_value_iteration
 from driftwise.parts.policies import greedy_policy
 from driftwise.parts.regression import empty_counts, visited, visits
 from driftwise.theory.tuning import growing_phases
@@ -55,7 +55,7 @@ class OptimisticGain(Agent):
     reward_radius: CountRadius = member(CountRadius)
     transition_radius: CountRadius = member(CountRadius)
     period: Numeric = number(at_least=0, integer=True, default=0)
-    max_iterations: int = count(default=MAX_ITERATIONS)
+    max_iterations: int = count(default=1000)
 
     @property
     def needs(self) -> tuple[type, ...]:
@@ -130,7 +130,7 @@ class Optimism(TypedDict, total=False):
 
     delta: Annotated[Numeric, 0.05]
     scale: Annotated[Numeric, 1.0]
-    max_iterations: Annotated[int, MAX_ITERATIONS]
+    max_iterations: Annotated[int, 1000]
 
 
 @register("none", "optimism, L1 balls", bound="D S A^(1/2) T^(1/2) without drift")

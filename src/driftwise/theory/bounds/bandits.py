@@ -14,20 +14,23 @@ from typing import Any
 
 from driftwise.theory.bandit_tuning import Tuning, bandit_memory, bandit_rate
 from driftwise.theory.bounds import terms
-from driftwise.theory.bounds.bound import Bound, Setting, Term, exponents, make_rate, term, whole_episodes
+from driftwise.theory.bounds.bound import Bound, Setting, Term, derive, exponents, make_rate, term
 
 _PAPER = "Touati & Vincent 2020"
 _CHEUNG = "Cheung, Simchi-Levi & Zhu 2019"
 
 
 def _tuned(tuning: Tuning, forgetting: str, ridge: str = "one") -> dict[str, Any]:
+    """The forgetting of a tuning, its memory, and the keywords of the recipe that has it."""
+
     def memory(setting: Setting) -> float:
         run: Any = {name: getattr(setting, name) for name in ("dim", "num_episodes", "variation", "ridge")}
         if forgetting == "exponential weights":
             return terms.memory_of(bandit_rate(**run, tuning=tuning))
         return bandit_memory(**run, tuning=tuning)
 
-    return dict(memory=memory, ridge=ridge, options={"tuning": tuning, "ridge": ridge})
+    options = {"tuning": tuning, "ridge": ridge}
+    return dict(forgetting=forgetting, memory=memory, ridge=ridge, options=options)
 
 
 _explore = partial(terms.explore, r"2\beta")
@@ -47,34 +50,27 @@ SW_UCB = Bound(
     name="sw_lin_ucb",
     algorithm="sw_lin_ucb",
     problem="linear bandit",
-    forgetting="sliding window",
     terms=(_explore(terms.window_radius, terms.window_width), _drift(terms.window_drift)),
-    radius=terms.window_radius,
     exponents=exponents("7/8 0 1/4 3/4"),
     source=f"{_PAPER}, Proposition 1 (for {_CHEUNG}, Theorem 3)",
     status="corrected",
     **_tuned("corrected", "sliding window"),
 )
-RESTART_UCB = replace(
+RESTART_UCB = derive(
     SW_UCB,
-    name="restart_lin_ucb",
-    algorithm="restart_lin_ucb",
-    forgetting="periodic restart",
+    "restart_lin_ucb",
     terms=(_explore(terms.epoch_radius, terms.window_width), SW_UCB.terms[1]),
-    radius=terms.epoch_radius,
     source=f"{_PAPER}, Section 4, epoch by epoch (for Zhao, Zhang, Jiang & Zhou 2020)",
+    **_tuned("corrected", "periodic restart"),
 )
-D_LIN_UCB = replace(
+D_LIN_UCB = derive(
     SW_UCB,
-    name="d_lin_ucb",
-    algorithm="d_lin_ucb",
-    forgetting="exponential weights",
+    "d_lin_ucb",
     terms=(_explore(terms.weighted_radius, terms.weighted_width), _drift(terms.weighted_drift), _older),
-    radius=terms.weighted_radius,
     source=f"{_PAPER}, Propositions 2 and 3 (for Russac, Vernade & Cappé 2019, Theorem 2)",
     **_tuned("corrected", "exponential weights"),
 )
-_LONG_RIDGE = exponents("3/4 0 1/4 3/4")
+_LONG_RIDGE, _PLAIN = exponents("3/4 0 1/4 3/4"), exponents("2/3 0 1/3 2/3")
 _UNSPLIT = D_LIN_UCB.terms[0], _drift(terms.unsplit_drift)
 
 
@@ -95,16 +91,15 @@ def _variants(bound: Bound) -> Iterator[Bound]:
         **_tuned("corrected", bound.forgetting, "dim"),
     )
     explore, _, *older = bound.terms
-    window, samples, width = whole_episodes, whole_episodes, terms.window_width
+    window, samples, width = terms.whole_episodes, terms.whole_episodes, terms.window_width
     if weighted:
         window, samples, width = terms.analysis_window, terms.weighted_samples, terms.weighted_width
-    averaged = (_drift(terms.averaged_drift(window)), *older)
-    plain, radius = replace(bound, exponents=exponents("2/3 0 1/3 2/3")), terms.published_radius(samples)
+    averaged, plain = (_drift(terms.averaged_drift(window)), *older), replace(bound, exponents=_PLAIN)
+    radius = terms.make_radius(samples, lambda setting, memory: 1)
     yield replace(
         plain,
         name=f"{bound.name}_published",
         terms=(_explore(radius, width), *averaged),
-        radius=radius,
         source=f"as first published; its gap: {_PAPER}, Section 4 and Appendix A",
         status="withdrawn",
         **_tuned("published", bound.forgetting),
@@ -123,10 +118,9 @@ def _variants(bound: Bound) -> Iterator[Bound]:
 _rate = partial(make_rate, problem="linear bandit", status="proven")
 BANDIT_BOUNDS: tuple[Bound, ...] = (
     *(variant for bound in (SW_UCB, RESTART_UCB, D_LIN_UCB) for variant in _variants(bound)),
-    replace(
+    derive(
         D_LIN_UCB,
-        name="weight_ucb",
-        algorithm="weight_ucb",
+        "weight_ucb",
         terms=_UNSPLIT,
         exponents=_LONG_RIDGE,
         source="Wang, Zhao & Zhou 2023, regret of WeightUCB for linear bandits, with λ = d and no split at W",

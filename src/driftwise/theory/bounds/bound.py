@@ -20,6 +20,7 @@ from driftwise.theory.bandit_tuning import RidgeRule, bandit_ridge
 from driftwise.theory.confidence import first_count
 
 ProblemClass = Literal["linear bandit", "linear MDP", "linear mixture MDP"]
+Growth = Literal["fixed", "proportional"]
 Status = Literal["proven", "corrected", "withdrawn", "ours"]
 _MAX_EPISODES = 10**18
 
@@ -102,6 +103,7 @@ class Term:
     name: str
     formula: str
     value: Value
+    radius: Value | None = None  # that it is made with
 
     def __call__(self, setting: Setting, memory: float) -> float:
         return self.value(setting, memory)
@@ -171,7 +173,6 @@ class Bound:
     source: str
     status: Status
     memory: Callable[[Setting], float] = lambda setting: math.inf
-    radius: Value | None = None
     ridge: RidgeRule = "one"
     options: Mapping[str, str] = field(default_factory=dict)
     assumes: str = ""
@@ -212,26 +213,28 @@ class Bound:
         elif not memory > 0:
             raise ArgumentError("memory", "be a number above 0", memory)
         values = {term.name: term.value(setting, memory) for term in self.terms}
-        radius = None if self.radius is None else self.radius(setting, memory)
-        return BoundValue(self, setting, memory, values, radius)
+        radius = self.terms[0].radius
+        return BoundValue(self, setting, memory, values, radius and radius(setting, memory))
 
 
-def make_rate(name: str, rate: str, **fields: Any) -> Bound:
+def derive(bound: Bound, name: str, **changes: Any) -> Bound:
+    """Return the bound of another algorithm, `name`."""
+    return replace(bound, **{"name": name, "algorithm": name, **changes})
+
+
+def make_rate(name: str, rate: str, *, algorithm: str = "", **fields: Any) -> Bound:
     """Return a bound known up to constants and logarithms: a sum of products of powers, joined by `+`."""
 
     def summand(powers: Exponents) -> Term:
         return Term(str(powers), str(powers), lambda setting, _: setting.constant * powers.rate(setting))
 
     products = [exponents(powers) for powers in rate.split("+")]
-    return Bound(name, terms=tuple(map(summand, products)), exponents=products[0], rate_only=True, **fields)
+    fields |= dict(terms=tuple(map(summand, products)), exponents=products[0], rate_only=True)
+    return Bound(name, algorithm or name, **fields)
 
 
 def first_useful(
-    bound: Bound,
-    setting: Setting,
-    *,
-    growth: Literal["fixed", "proportional"] = "fixed",
-    limit: int = _MAX_EPISODES,
+    bound: Bound, setting: Setting, *, growth: Growth = "fixed", limit: int = _MAX_EPISODES
 ) -> int | None:
     r"""Return the first $K$, up to `limit`, at which a bound is below the trivial one, or `None`.
 

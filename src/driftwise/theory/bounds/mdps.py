@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from driftwise.theory.bounds import terms
-from driftwise.theory.bounds.bound import Bound, Setting, Term, exponents, make_rate, term
+from driftwise.theory.bounds.bound import Bound, Setting, Term, derive, exponents, make_rate, term
 from driftwise.theory.tuning import opt_wlsvi_rate, restart_period, restart_period_if_known
 
 _PAPER = "Touati & Vincent 2020"
@@ -56,7 +56,6 @@ THEOREM_1 = Bound(
     problem="linear MDP",
     forgetting="exponential weights",
     terms=(*WEIGHTED, _drift(terms.weighted_drift), _older),
-    radius=terms.opt_wlsvi_beta,
     exponents=exponents("5/4 2 1/4 3/4"),
     source=f"{_PAPER}, Theorem 1, Equations (10) and (22) to (25); H² in the first term, log K in ι",
     status="corrected",
@@ -78,7 +77,6 @@ RESTART = Bound(
     problem="linear MDP",
     forgetting="periodic restart",
     terms=(*WINDOWED, _drift(terms.window_drift)),
-    radius=terms.lsvi_ucb_beta,
     exponents=exponents("5/4 2 1/4 3/4"),
     source=f"{ZHOU}, regret of LSVI-UCB-Restart, unknown local variation",
     status="proven",
@@ -102,19 +100,17 @@ MDP_BOUNDS: tuple[Bound, ...] = (
         assumes="the variation of every epoch is known",
         **_tuned(restart_period_if_known, local_variation="known"),
     ),
-    replace(
+    derive(
         RESTART,
-        name="sw_lsvi_ucb",
-        algorithm="sw_lsvi_ucb",
+        "sw_lsvi_ucb",
         forgetting="sliding window",
         source="LSVI-UCB on a window, as with restarts",
         status="ours",
         options=_TIGHT,
     ),
-    replace(
+    derive(
         RESTART,
-        name="lsvi_ucb",
-        algorithm="lsvi_ucb",
+        "lsvi_ucb",
         forgetting="none",
         exponents=exponents("3/2 2 0 1/2"),
         source="Jin, Yang, Wang & Jordan 2020, Theorem 3.1; the term in Δ is ours",
@@ -149,14 +145,12 @@ MDP_BOUNDS: tuple[Bound, ...] = (
     _rate(
         "lsvi_ucb_plus_plus",
         "1 3/2 0 1/2 + 7 8 0 0",
-        algorithm="lsvi_ucb_plus_plus",
         forgetting="none",
         source="He, Zhao, Zhou & Gu 2023, Theorem 5.1; K ≥ d^12 H^13 before the first term leads",
     ),
     _mixture_rate(
         "ucrl_vtr",
         "1 2 0 1/2",
-        algorithm="ucrl_vtr",
         source="Ayoub, Jia, Szepesvári, Wang & Yang 2020, Theorem 13 of the supplement, one mixture for all "
         f"steps; {VTR_PLUS}, Remark 7, a mixture for each",
         caveat="d known kernels",
@@ -164,7 +158,6 @@ MDP_BOUNDS: tuple[Bound, ...] = (
     _mixture_rate(
         "ucrl_vtr_plus",
         "1 3/2 0 1/2 + 1/2 2 0 1/2 + 2 3 0 0 + 3 2 0 0",
-        algorithm="ucrl_vtr_plus",
         source=f"{VTR_PLUS}, Theorem 6; d ≥ H and HK ≥ d^4 H^2 + d^3 H^3 before the first term leads",
         caveat="d known kernels",
     ),

@@ -40,7 +40,7 @@ def explore(formula: str, radius: Value, width: Term) -> Term:
     def value(setting: Setting, memory: float) -> float:
         return 2 * radius(setting, memory) * setting.horizon * width(setting, memory)
 
-    return Term("exploration", formula + width.formula, value)
+    return Term("exploration", formula + width.formula, value, radius)
 
 
 def num_epochs(setting: Setting, memory: float) -> int:
@@ -110,24 +110,20 @@ def weighted_samples(setting: Setting, memory: float) -> float:
     return weight_total(memory / 2, setting.num_episodes)
 
 
-def weighted_radius(setting: Setting, memory: float) -> float:
-    """The radius of D-LinUCB at the end of the run."""
-    return _radius(setting, weighted_samples(setting, memory), setting.num_episodes)
+def make_radius(samples: Value, shares: Value | None = None) -> Value:
+    r"""The radius after $n$ samples, with $\delta$ spread over shares, by default over all rounds."""
+
+    def value(setting: Setting, memory: float) -> float:
+        known: Any = {name: getattr(setting, name) for name in ("dim", "noise_scale", "norm_bound", "delta")}
+        known |= dict(samples=samples(setting, memory), ridge=ridge_of(setting))
+        return bandit_radius(**known, shares=shares(setting, memory) if shares else setting.num_episodes)
+
+    return value
 
 
-def window_radius(setting: Setting, memory: float) -> float:
-    """The radius of SW-UCB."""
-    return _radius(setting, whole_episodes(setting, memory), setting.num_episodes)
-
-
-def epoch_radius(setting: Setting, memory: float) -> float:
-    """The radius of RestartUCB at the end of an epoch; with one epoch, OFUL's."""
-    return _radius(setting, whole_episodes(setting, memory), num_epochs(setting, memory))
-
-
-def published_radius(samples: Value) -> Value:
-    r"""A radius as first published: $\delta' = \delta$ is not spread over rounds or epochs."""
-    return lambda setting, memory: _radius(setting, samples(setting, memory), 1)
+weighted_radius = make_radius(weighted_samples)  # of D-LinUCB at the end of the run
+window_radius = make_radius(whole_episodes)  # of SW-UCB
+epoch_radius = make_radius(whole_episodes, num_epochs)  # of RestartUCB; with one epoch, OFUL's
 
 
 def opt_wlsvi_beta(setting: Setting, memory: float) -> float:
@@ -152,11 +148,6 @@ def known_drift(setting: Setting, memory: float) -> float:
     ridge, window = ridge_of(setting), whole_episodes(setting, memory)
     width = math.sqrt(2 * max(1.0, 1 / ridge) * math.log1p(window / (setting.dim * ridge)))
     return 2 * setting.horizon**2 * setting.dim * window * setting.variation * width
-
-
-def _radius(setting: Setting, samples: float, shares: int) -> float:
-    known: Any = {name: getattr(setting, name) for name in ("dim", "noise_scale", "norm_bound", "delta")}
-    return bandit_radius(**known, samples=samples, shares=shares, ridge=ridge_of(setting))
 
 
 def _beta(radius: Callable[..., float], setting: Setting, **more: float) -> float:
