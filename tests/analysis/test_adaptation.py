@@ -39,41 +39,16 @@ def test_scores_are_those_of_plain_loops(seed):
     assert good == pytest.approx((sum(values) / 200, sum(values / optimal) / 200), abs=1e-12)
 
 
-def test_an_oracle_never_drops_and_has_recovered_at_once():
+def test_an_oracle_has_recovered_at_once_and_who_never_learns_again_does_not():
     optimal = 0.5 + np.random.default_rng(0).random(300)
     for own in adaptation(optimal, optimal, [100, 200]):
         assert (own.drop, own.recovery, own.area) == (0, Recovery(0, True), 0)
         assert (own.resilience, own.adaptability) == (1, 1)
-    assert performance(optimal, optimal).share == 1
-
-
-def test_who_never_learns_again_keeps_less_than_all_and_every_recovery_is_censored():
-    optimal = np.ones(300)
     values = np.concat([np.full(100, 0.9), np.full(100, 0.4), np.full(100, 0.2)])
-    found = adaptation(values, optimal, [100, 200])
+    found = adaptation(values, np.ones(300), [100, 200])
     assert [own.recovery for own in found] == [Recovery(100, False)] * 2
-    assert all(own.retention < 1 for own in found)
     assert [own.area for own in found] == pytest.approx([50, 20])
     assert median_recovery([own.recovery for own in found]) == math.inf
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_who_restarts_right_at_a_change_is_ahead_of_who_restarts_later_in_every_score(seed):
-    """The same curve of learning, which begins at the change or later: what it has shown before is equal."""
-    rng = np.random.default_rng(seed)
-    curve = np.concat([np.sort(rng.uniform(0.4, 0.9, size=60)), np.full(240, 0.9)])
-    optimal, late = 0.5 + rng.random(300), int(rng.integers(25, 200))
-    before, stale = np.full(100, 0.85), np.full(late, rng.uniform(0, 0.4))
-    oracle = optimal * np.concat([before, curve[:200]])
-    other = optimal * np.concat([before, stale, curve[: 200 - late]])
-    (first,), (second,) = adaptation(oracle, optimal, [100]), adaptation(other, optimal, [100])
-    assert first.drop <= second.drop
-    assert first.resilience >= second.resilience
-    assert first.recovery.rounds < second.recovery.rounds
-    assert first.recovery.recovered
-    assert first.area < second.area
-    assert first.adaptability > second.adaptability
-    assert performance(oracle, optimal).share > performance(other, optimal).share
 
 
 @pytest.mark.slow
@@ -95,21 +70,15 @@ def test_who_restarts_at_the_changes_beats_who_restarts_by_chance_in_the_mean_of
     assert (scores["oracle"] > scores["random"]).all()
 
 
-def test_who_earned_nothing_before_a_change_has_nothing_to_retain():
+def test_scores_at_the_edges():
     (only,) = adaptation([0.0] * 5 + [1.0] * 5, np.ones(10), [5])
-    assert math.isnan(only.retention)
+    assert math.isnan(only.retention)  # of nothing
     assert (only.resilience, only.drop) == (1, -1)
-
-
-def test_a_window_before_a_change_has_nothing_of_the_world_before_the_last_one():
     values = np.array([0.1] * 5 + [0.9] * 5 + [0.5] * 40)
     _, second = adaptation(values, np.ones(50), [5, 10], window=20)
-    assert second.drop == pytest.approx(0.4)
-
-
-def test_a_segment_shorter_than_the_window_is_censored():
+    assert second.drop == pytest.approx(0.4)  # the window ends at the change before
     first, _ = adaptation(np.ones(50), np.ones(50), [20, 30], window=20)
-    assert first.recovery == Recovery(10, False)
+    assert first.recovery == Recovery(10, False)  # a stretch shorter than the window
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -159,9 +128,6 @@ def test_the_lag_of_decisions_is_that_of_plain_loops_and_takes_no_easy_world_for
 )
 def test_alarms_are_counted_as_plain_loops_count_them(rung, changes):
     assert alarm_scores(rung, changes, 100) == reference.alarms(rung, changes, 100)
-
-
-def test_the_first_alarm_after_a_change_is_its_delay_and_all_others_are_false():
     assert alarm_scores([5, 12, 14, 59], [10, 60], 100) == ((2,), 1, 30.0)
 
 

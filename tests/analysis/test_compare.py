@@ -23,7 +23,7 @@ from driftwise.analysis.folder_comparison import (
     welch_test,
 )
 from driftwise.analysis.report.data import ReportData
-from tests.report_folders import LABELS, damage, make_folder
+from tests.report_folders import LABELS, make_folder
 
 HARD = np.array([10.0, 14.0, 11.0, 17.0, 13.0, 15.0])  # what luck adds to a run, whoever plays it
 GAIN = np.array([1.0, 1.5, 0.5, 1.2, 0.9, 1.1])
@@ -79,26 +79,29 @@ def test_with_two_seeds_they_are_two_samples_of_any_sizes() -> None:
     low, high = expected.confidence_interval(0.95)
     assert (found.method, row.verdict) == ("welch", "unclear")
     assert (row.runs_first, row.runs_second) == (6, 8)
-    assert row.p == pytest.approx(expected.pvalue)
-    assert [row.low, row.high] == pytest.approx([low, high])
+    assert [row.p, row.low, row.high] == pytest.approx([expected.pvalue, low, high])
     assert "seeds are 7 and 8" in found.notes[0]
     assert row.differs_from is None  # runs of different draws part at once
     assert found.facts == (ManifestDifference("seed", 7, 8),)
+    unknown = compare_folders(folder_of({"a": HARD}, seed=None), folder_of({"a": HARD + GAIN}, seed=None))
+    assert unknown.method == "welch"
 
 
-def test_an_unknown_seed_pairs_nothing() -> None:
-    found = compare_folders(folder_of({"a": HARD}, seed=None), folder_of({"a": HARD + GAIN}, seed=None))
-    assert found.method == "welch"
+LAST_BITS = 1e-15 * np.array([1.0, 2.0, 3.0, 4.0])
 
 
-@pytest.mark.parametrize("gain", [0.0, 1.0])
-def test_constant_samples_have_a_p_value_without_a_division_by_zero(gain: float) -> None:
-    assert welch_test(np.ones(3), np.ones(4) + gain) == (gain, 0.0, 1.0 - gain)
-
-
-def test_rounding_between_independent_samples_is_not_significant() -> None:
-    last_bits = 1e-15 * np.array([1.0, 2.0, 3.0, 4.0])
-    assert welch_test(np.ones(3) + last_bits[:3], np.ones(4) + 1e-12 + last_bits)[2] == 1
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (np.ones(3), np.ones(4), (0, 0, 1)),
+        (np.ones(3), np.ones(4) + 1, (1, 0, 0)),
+        (np.ones(3) + LAST_BITS[:3], np.ones(4) + 1e-12 + LAST_BITS, (0, pytest.approx(0, abs=1e-12), 1)),
+    ],
+)
+def test_constant_samples_and_rounding_have_a_p_value_without_a_division_by_zero(
+    first: np.ndarray, second: np.ndarray, expected: Any
+) -> None:
+    assert welch_test(first, second) == expected
 
 
 def test_p_values_are_adjusted_over_the_rows_that_are_tested() -> None:
@@ -114,41 +117,23 @@ def test_p_values_are_adjusted_over_the_rows_that_are_tested() -> None:
     assert verdicts(found) == ["higher", "identical", "unclear"]
 
 
-def test_a_difference_may_become_unclear_among_many() -> None:
-    nudge = np.array([0.9, 1.0, 0.1, 1.1, 0.4, 0.3])
-    alone = compare_folders(folder_of({"a": HARD}), folder_of({"a": HARD - nudge}))
-    many = {str(number): HARD for number in range(9)}
-    luck = np.random.default_rng(0).normal(size=(9, 6))
-    moved = {label: HARD + each for label, each in zip(many, luck, strict=True)}
-    among = compare_folders(folder_of({"a": HARD, **many}), folder_of({"a": HARD - nudge, **moved}))
-    assert alone.rows[0].p == among.rows[0].p
-    assert (alone.rows[0].verdict, among.rows[0].verdict) == ("lower", "unclear")
-
-
-def test_rounding_is_no_difference_however_regular_it_is() -> None:
-    found = compare_folders(folder_of({"a": HARD}), folder_of({"a": HARD + 1e-10 * GAIN}))
-    assert verdicts(found) == ["rounding"]
-    assert found.rows[0].differs_from is None
-    found = compare_folders(folder_of({"a": HARD}), folder_of({"a": HARD + 1e-6 * GAIN}))
-    assert verdicts(found) == ["higher"]
-
-
-def test_how_often_points_were_recorded_makes_no_difference() -> None:
-    found = compare_folders(folder_of({"a": HARD}, episodes=12), folder_of({"a": HARD}, episodes=12, every=5))
-    assert found.rows[0].episode == 12
-    assert verdicts(found)[0] in ("identical", "rounding")  # sums in another order
+@pytest.mark.parametrize(("size", "verdict"), [(1e-10, "rounding"), (1e-6, "higher")])
+def test_rounding_is_no_difference_however_regular_it_is(size: float, verdict: str) -> None:
+    found = compare_folders(folder_of({"a": HARD}), folder_of({"a": HARD + size * GAIN}))
+    assert (verdicts(found), found.rows[0].differs_from) == ([verdict], 1 if verdict == "higher" else None)
 
 
 def test_one_run_has_numbers_and_no_test() -> None:
     found = compare_folders(folder_of({"a": [3.0]}), folder_of({"a": [5.0]}))
     (row,) = found.rows
     assert (row.first, row.second, row.difference, row.verdict) == (3, 5, 2, "not tested")
-    assert all(math.isnan(value) for value in (row.low, row.high, row.p, row.p_adjusted))
+    assert np.isnan([row.low, row.high, row.p, row.p_adjusted]).all()
     assert any("one run" in note for note in found.notes)
-    several = compare_folders(folder_of({"a": [3.0]}), folder_of({"a": HARD}, seed=8))
-    assert verdicts(several) == ["not tested"]
-    same = compare_folders(folder_of({"a": [3.0]}), folder_of({"a": [3.0]}))
-    assert verdicts(same) == ["identical"]
+    for other, verdict in (
+        (folder_of({"a": HARD}, seed=8), "not tested"),
+        (folder_of({"a": [3.0]}), "identical"),
+    ):
+        assert verdicts(compare_folders(folder_of({"a": [3.0]}), other)) == [verdict]
 
 
 def test_only_runs_in_common_are_paired() -> None:
@@ -214,45 +199,26 @@ def test_what_is_in_one_folder_only_is_named() -> None:
 
 
 def test_facts_are_paths_into_the_manifest_and_leave_out_the_moment() -> None:
-    def agent(label: str, rate: float, seconds: float) -> dict[str, Any]:
-        return {"environment": "lock", "label": label, "parameters": {"rate": rate}, "seconds": seconds}
+    def folder(labels: str, at: int, rate: float, moment: str, **facts: Any) -> dict[str, ReportData]:
+        rates = {"c": 0.5, "a": rate}
+        agents = [
+            {"environment": "lock", "label": label, "parameters": {"rate": rates[label]}, "seconds": at}
+            for label in labels
+        ]
+        config = {"agents": {"a b": {"rate": rate}}, "at": [1, at]}
+        known = dict(agents=agents, config=config, written=moment, versions={"jax": "1"})
+        return folder_of(dict.fromkeys(labels, HARD), **known, **facts)
 
-    first = folder_of(
-        {"a b": HARD, "c": HARD},
-        agents=[agent("a b", 0.5, 1.0), agent("c", 0.5, 1.0)],
-        config={"agents": {"a b": {"rate": 0.5}}, "at": [1, 2]},
-        written="today",
-        versions={"jax": "1"},
-    )
-    second = folder_of(
-        {"c": HARD, "a b": HARD},
-        agents=[agent("c", 0.5, 2.0), agent("a b", 0.9, 2.0)],
-        config={"agents": {"a b": {"rate": 0.9}}, "at": [1, 3]},
-        written="tomorrow",
-        versions={"jax": "1"},
-        host={"name": "elsewhere"},
+    first, second = (
+        folder("ac", 2, 0.5, "today"),
+        folder("ca", 3, 0.9, "tomorrow", host={"name": "elsewhere"}),
     )
     assert {path: values for path, *values in compare_folders(first, second).facts} == {
-        'agents.lock."a b".parameters.rate': [0.5, 0.9],
+        "agents.lock.a.parameters.rate": [0.5, 0.9],
         'config.agents."a b".rate': [0.5, 0.9],
         "config.at": [[1, 2], [1, 3]],
         "host": [None, {"name": "elsewhere"}],
     }
-
-
-@pytest.mark.parametrize("seeds", [(7, 7), (7, 8)])
-def test_without_a_difference_verdicts_are_seldom_wrong(seeds: tuple[int, int]) -> None:
-    """Of 400 comparisons of 5 agents each, about 5 % find any difference: 20, with a deviation of 4.4."""
-    generator = np.random.default_rng(11)
-    wrong = 0
-    for _ in range(400):
-        draws = generator.normal(size=(2, 5, 8)) + generator.normal(size=8) * (seeds[0] == seeds[1]) + 20
-        sides = (
-            folder_of(dict(zip("abcde", scores, strict=True)), episodes=1, seed=seed)
-            for scores, seed in zip(draws, seeds, strict=True)
-        )
-        wrong += any(word in ("lower", "higher") for word in verdicts(compare_folders(*sides)))
-    assert 3 <= wrong <= 37
 
 
 def test_a_folder_and_itself_are_identical(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -289,19 +255,6 @@ def test_json_and_csv_have_all_digits(tmp_path: Path, capsys: pytest.CaptureFixt
     table = csv.DictReader(io.StringIO(said([*folders, "--format", "csv", "--metric", "reward"], capsys)))
     written = [{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]
     assert list(table) == written
-
-
-@pytest.mark.parametrize("how", ["no manifest", "cut results", "newer"])
-def test_a_damaged_folder_is_one_line_and_exit_code_2(
-    how: str, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    whole, broken = make_folder(tmp_path / "one"), make_folder(tmp_path / "two")
-    path = damage(broken, how)
-    assert main(["compare", str(whole), str(broken)]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith(f"driftwise: error: {path} ")
-    assert captured.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

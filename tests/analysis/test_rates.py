@@ -200,20 +200,6 @@ def test_two_environments_or_unlike_ones_are_no_sweep() -> None:
     assert find_sweeps(made({"a": (200, 1.0), "b": (400, 2.0), "c": (800, 4.0)}, lambda *_: 1.0)) == ()
 
 
-def test_the_exponent_of_exact_powers_is_exact_and_more_noise_makes_its_interval_wider() -> None:
-    sizes, rng = np.array([10.0, 20.0, 80.0]), np.random.default_rng(1)
-    exact = dw.statistics.scaling_exponent(np.ones((4, 1)) * 3 * sizes**0.6, sizes)
-    assert tuple(exact) == pytest.approx((0.6, 0.6, 0.6))
-    widths = []
-    for scale in (0.01, 0.1):
-        fit = dw.statistics.scaling_exponent(sizes**0.6 * np.exp(scale * rng.normal(size=(20, 3))), sizes)
-        widths.append(fit.high - fit.low)
-        assert abs(fit.estimate - 0.6) < widths[-1]
-    assert widths[1] > 3 * widths[0]
-    with pytest.raises(ValueError, match="sizes must be two or more different positive numbers"):
-        dw.statistics.scaling_exponent(np.ones((4, 2)), [3.0, 3.0])
-
-
 @pytest.mark.slow
 def test_the_command_prints_the_exponents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "parts.toml"

@@ -12,14 +12,12 @@ import pytest
 from driftwise import algorithms
 from driftwise.analysis.figures import AnyFigure
 from driftwise.analysis.page import Section
-from driftwise.analysis.report import write_report
 from driftwise.analysis.report.data import load_report_data
 from driftwise.analysis.report.final_table import final_table
 from driftwise.analysis.report.meta_algorithms import arm_names, memory_names, meta_algorithms
 from driftwise.base import to_config
 from driftwise.environments import combination_lock
-from tests.browser import find_chromium, probe
-from tests.report_folders import LABELS, NASTY, described_lock, make_folder
+from tests.report_folders import LABELS, NASTY, make_folder
 
 EPISODES, RUNS = 60, 6
 RATES = (0.9, 0.99, 1.0)
@@ -245,33 +243,3 @@ def test_arms_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     found = figures(section(tmp_path, told={"third": many}))
     assert [curve.name for curve in found["probability-0"].curves] == [f"arm {arm}" for arm in range(12)]
     assert np.multiply(found["total-probability-0"].shares, 66) == pytest.approx(range(12))
-
-
-LOOK = """
-dispatchEvent(new Event("beforeprint"));
-await pause();
-const count = () => Object.fromEntries([...document.querySelectorAll("article .figure")].map((place) =>
-  [place.closest("article").id + place.dataset.name, place.querySelectorAll(".trace").length]));
-const found = { before: count() };
-[...document.querySelectorAll(".chip")].find((chip) => chip.dataset.agent === "third").click();
-await pause();
-found.after = count();
-return found;
-"""
-
-
-@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
-@pytest.mark.parametrize(("width", "dark"), [pytest.param(1200, False, marks=pytest.mark.slow), (390, True)])
-def test_the_panel_is_drawn_in_a_browser(tmp_path: Path, width: int, dark: bool) -> None:
-    two = {"first": described_lock(30), "second": described_lock(20)}
-    all_kinds = {**told(), "plain": mixed()[NASTY]}
-    folder = make_folder(tmp_path / "results", described=described, told=all_kinds, environments=two)
-    found = probe(write_report(folder).read_text(), LOOK, tmp_path, width=width, dark=dark)
-    assert found["trouble"] == found["requests"] == []
-    assert found["overflow"] <= 0
-    for place in ("environment-1", "environment-2"):
-        seen = [
-            (found["before"][place + name], found["after"][place + name])
-            for name in ("restarts", "alarms", "probability-0", "total-probability-0", "memory", "weight-0")
-        ]
-        assert seen == [(1, 1), (1, 1), (3, 0), (3, 0), (1, 1), (3, 3)]  # arms are hidden with their agent

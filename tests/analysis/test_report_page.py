@@ -14,6 +14,8 @@ from driftwise.analysis.report import write_report
 from driftwise.base import to_config
 from driftwise.environments import drift
 from tests import browser
+from tests.analysis.test_report_meta import described as bandits
+from tests.analysis.test_report_meta import mixed, told
 from tests.browser import find_chromium, probe, visit
 from tests.report_folders import NASTY, described_lock, make_folder, make_grid_folder
 
@@ -131,7 +133,10 @@ const lines = () => articles.map((article) =>
   article.querySelectorAll("[data-name=cumulative] .scatterlayer .trace .js-line").length);
 const ranks = () => articles.map((article) =>
   [...article.querySelectorAll("[data-name=final] tbody tr")].map((row) => row.cells[0].textContent));
+const shares = () => ["probability-0", "total-probability-0", "weight-0"].flatMap((name) =>
+  [...document.querySelectorAll(`[data-name=${name}]`)].map((p) => p.querySelectorAll(".trace").length));
 const found = { figures: names(".figure"), tables: names("table"), lines: [lines()], ranks: [ranks()] };
+found.shares = [shares()];
 found.empty = document.querySelectorAll(".figure:not(:has(.trace))").length;
 const ids = [...document.querySelectorAll("[id]")].map((place) => place.id);
 found.ids = [ids.length, new Set(ids).size];
@@ -142,6 +147,9 @@ found.best = [...document.querySelectorAll("[data-name=overview] tr")].map((row)
 document.querySelector(".chip").click();
 await pause();
 found.lines.push(lines());
+[...document.querySelectorAll(".chip")].find((chip) => chip.dataset.agent === "third").click();
+await pause();
+found.shares.push(shares());
 articles[1].querySelector("[data-name=final] th button").click();
 articles[1].querySelector("[data-name=final] th button").click();
 await pause();
@@ -154,12 +162,18 @@ return found;
 @pytest.mark.parametrize("width", [pytest.param(1200, marks=pytest.mark.slow), 390])
 def test_several_environments_keep_out_of_each_others_way(tmp_path: Path, width: int) -> None:
     described = {name: described_lock(30) for name in ("near", "far & wide <i>", "third")}
-    page = write_report(make_folder(tmp_path / "results", environments=described)).read_text()
-    found = probe(page, SEVERAL, tmp_path, width=width)
+    diagnostics = {**told(), "plain": mixed()[NASTY]}
+    folder = make_folder(tmp_path / "results", environments=described, described=bandits, told=diagnostics)
+    found = probe(write_report(folder).read_text(), SEVERAL, tmp_path, width=width, dark=width < 1000)
     assert found["trouble"] == []
     assert found["requests"] == []
     assert found["overflow"] <= 0
-    assert found["figures"] == 3 * [["cumulative", "per-episode", "growth", "variation", "distance"]]
+    shares = ["probability-0", "total-probability-0", "weight-0", "total-weight-0"]
+    combined = ["restarts", "alarms", "memory", "noise", *shares]
+    assert found["figures"] == 3 * [
+        ["cumulative", "per-episode", "growth", *combined, "variation", "distance"]
+    ]
+    assert found["shares"] == [9 * [3], 9 * [0]]  # hidden with their agents
     assert found["tables"] == 3 * [["final", "numbers", "differences", "exponents"]]
     assert found["empty"] == 0
     assert found["ids"][0] == found["ids"][1]

@@ -1,12 +1,12 @@
-r"""Scores of adaptation: the performance of a run, the cost of a change, and the time until recovery.
+r"""Scores of adaptation, from exact values: the performance of a run, the cost of a change, and recovery.
 
-All are functions of exact values. Round $t$ has the value $V_t$ of the policy and the optimal value
-$V^*_t > 0$, with the ratio $g_t = V_t/V^*_t$. The environment changes at round $c$; the next change, or the
-end of the run, is at $c'$.
+In round $t$ the policy has the value $V_t$, the optimal one $V^*_t > 0$; their ratio is $g_t = V_t/V^*_t$.
+The environment changes at round $c$; the next change, or the end of the run, is at $c'$.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from driftwise.base.validation import ArgumentError, require_array, require_coun
 
 _WINDOW, _TOLERANCE = 20, 0.05
 _BATCHES, _NEAR = 10, 1e-9  # stretches of a run whose means are compared; values that count as equal
+_ROUNDING = 1e-12
 
 
 class Performance(NamedTuple):
@@ -73,22 +74,18 @@ def adaptation(
     With the mean ratio $\bar g$ of the $w$ rounds before $c$, but not before the previous change:
 
     - drop: $\bar g - g_c$;
-    - retention and resilience: $V_c(\pi_{c-1})/V_{c-1}$ and $V_c(\pi_{c-1})/V^*_c$, of the policy before the
-      change; retention is NaN where $V_{c-1} = 0$;
+    - retention and resilience: $V_c(\pi_{c-1})/V_{c-1}$ (NaN where $V_{c-1} = 0$) and $V_c(\pi_{c-1})/V^*_c$;
     - recovery: the least $n$ for which the mean ratio of $[c+n, c+n+w)$, within $[c, c')$, is at least
       $\bar g - \epsilon$; without one, it is censored at $c' - c$;
-    - area: $\sum_{t=c}^{c'-1}(\bar g - g_t)^+$, which needs no tolerance;
+    - area: $\sum_{t=c}^{c'-1}(\bar g - g_t)^+$;
     - adaptability: $1 - \sum(V^*_t - V_t)/\sum V^*_t$ over $[c, c')$.
-
-    Drop, recovery and area compare a run with itself: a run that was bad before recovers soon. Read them
-    together with the performance.
 
     Args:
       values: $V_t$, `[T]`.
       optimal: $V^*_t > 0$, `[T]`.
       changes: $c$, increasing, from 1 on.
-      frozen: $V_c(\pi_{c-1})$ of each change. By default $V_c$, since a bandit decides in round c by what it
-        learnt before.
+      frozen: $V_c(\pi_{c-1})$ of each change, of the policy before it. By default $V_c$, since a bandit
+        decides in round c by what it learnt before.
       window: $w$.
       tolerance: $\epsilon \ge 0$.
     """
@@ -104,19 +101,12 @@ def adaptation(
         after, best, good = share[change:end], optimal[change:end], np.empty(0)
         if len(after) >= window:
             means = np.lib.stride_tricks.sliding_window_view(after, window).mean(axis=-1)
-            good = np.flatnonzero(means >= before - tolerance - 1e-12)  # rounding of equal ratios
+            good = np.flatnonzero(means >= before - tolerance - _ROUNDING)
+        retention = own / values[change - 1] if values[change - 1] else math.nan
         recovery = Recovery(int(good[0]), True) if len(good) else Recovery(len(after), False)
-        scores.append(
-            Adaptation(
-                change=change,
-                drop=float(before - after[0]),
-                retention=float(own / values[change - 1]) if values[change - 1] else math.nan,
-                resilience=float(own / best[0]),
-                recovery=recovery,
-                area=float(np.maximum(before - after, 0).sum()),
-                adaptability=float(values[change:end].sum() / best.sum()),
-            )
-        )
+        kept = float(before - after[0]), float(retention), float(own / best[0])
+        area, earned = np.maximum(before - after, 0).sum(), values[change:end].sum() / best.sum()
+        scores.append(Adaptation(change, *kept, recovery, float(area), float(earned)))
     return tuple(scores)
 
 
@@ -133,7 +123,7 @@ def median_recovery(recoveries: Sequence[Recovery]) -> float:
     surviving = 1.0
     for n in np.unique(rounds[recovered]).tolist():
         surviving *= 1 - np.sum(recovered & (rounds == n)) / np.sum(rounds >= n)
-        if surviving <= 0.5 + 1e-12:
+        if surviving <= 0.5 + _ROUNDING:
             return float(n)
     return float("inf")
 
@@ -158,10 +148,10 @@ def lag(predictions: Any, truth: Any, *, at_most: int) -> int:
     own = predictions[at_most:]
     lagged, own = lagged - lagged.mean(axis=-1, keepdims=True), own - own.mean()
     norms = np.linalg.norm(lagged, axis=-1) * np.linalg.norm(own)
-    if norms.min() <= 1e-12:
+    if norms.min() <= _ROUNDING:
         raise ArgumentError("truth", "move in every stretch, and predictions too", truth)
     correlations = lagged @ own / norms
-    return int(np.flatnonzero(correlations >= correlations.max() - 1e-12)[0])
+    return int(np.flatnonzero(correlations >= correlations.max() - _ROUNDING)[0])
 
 
 def decision_lag(values: Any, optimal: Any, chance: Any, lags: Sequence[int]) -> int | None:
@@ -169,12 +159,10 @@ def decision_lag(values: Any, optimal: Any, chance: Any, lags: Sequence[int]) ->
 
     $$\arg\max_n\ \frac1T\sum_t\frac{V_{t-n}(\pi_t) - U_{t-n}}{V^*_{t-n} - U_{t-n}}$$
 
-    The decisions of round $t$ are compared with the environments of earlier rounds. $U$ is the value of
-    random decisions; rounds in which all decisions are equally good are left out. The result is the least of
-    several maximisers. `lag` needs predictions; this function needs none.
-
-    The lag is None unless the 95 % interval of the largest mean is above 0: Student's over ten stretches of
-    rounds, with Bonferroni's correction for the number of lags.
+    The decisions of round $t$ are compared with the environments of earlier rounds, in which random decisions
+    have the value $U$; the result is the least of several maximisers. It is None unless the 95 % interval of
+    the largest mean is above 0: Student's over ten stretches of rounds, with Bonferroni's correction for the
+    number of lags.
 
     Args:
       values: $V_{t-n}(\pi_t)$, `[N, T]`: the decisions of the same rounds in the environment at each lag.
@@ -197,31 +185,23 @@ def decision_lag(values: Any, optimal: Any, chance: Any, lags: Sequence[int]) ->
     stretches = np.array([part.mean(axis=-1) for part in np.array_split(skill, _BATCHES, axis=-1)])
     _, half = mean_interval(stretches, 1 - 0.05 / len(lags))
     mean = skill.mean(axis=-1)
-    best = np.flatnonzero(mean >= mean.max() - 1e-12)[0]
+    best = np.flatnonzero(mean >= mean.max() - _ROUNDING)[0]
     return int(lags[best]) if mean[best] - half[best] > _NEAR else None
 
 
 def alarm_scores(alarms: Sequence[int], changes: Sequence[int], num_rounds: int) -> Alarms:
     """Return delays, misses and false alarms of a detector.
 
-    The delay of a change is the time until the first alarm before the next change.
-
-    Args:
-      alarms: rounds with an alarm, increasing.
-      changes: rounds in which the environment changes, increasing, from 1 on.
-      num_rounds: rounds of the run.
+    `alarms` and `changes` are increasing rounds, changes from 1 on. The delay of a change is the time until
+    the first alarm before the next change.
     """
     num_rounds = require_count("num_rounds", num_rounds)
-    at = _increasing("changes", changes, 1, num_rounds)
-    alarm_rounds = _increasing("alarms", alarms, 0, num_rounds)
-    ends = [*at[1:].tolist(), num_rounds]
-    first = [
-        alarm_rounds[(alarm_rounds >= change) & (alarm_rounds < end)][:1] - change
-        for change, end in zip(at, ends, strict=False)
-    ]
+    at = _increasing("changes", changes, 1, num_rounds).tolist()
+    rung = _increasing("alarms", alarms, 0, num_rounds)
+    stretches = itertools.pairwise([*at, num_rounds])
+    first = [rung[(rung >= change) & (rung < end)][:1] - change for change, end in stretches]
     delays = tuple(int(delay[0]) for delay in first if len(delay))
-    false = len(alarm_rounds) - len(delays)
-    return Alarms(delays, len(at) - len(delays), 1000 * false / num_rounds)
+    return Alarms(delays, len(at) - len(delays), 1000 * (len(rung) - len(delays)) / num_rounds)
 
 
 def _checked(values: Any, optimal: Any) -> tuple[np.ndarray, np.ndarray]:

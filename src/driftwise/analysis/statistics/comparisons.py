@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -64,20 +63,19 @@ def paired_difference(
 ) -> PairedDifference:
     """`first − second` run by run, both `[runs, ...]`: what common draws do to both cancels.
 
-    The variance of the difference is `Var(x) + Var(y) − 2 Cov(x, y)`, so the interval is narrower than that
-    of two unpaired means whenever runs that are hard for one agent are hard for the other. A difference up to
-    1e-9 of the largest score is rounding, and counts as none. `seed` and `num_resamples` are those of
-    `sign_flip_test`. With one run the interval and `p_t` are NaN.
+    The interval is narrower than that of two unpaired means whenever runs that are hard for one agent are
+    hard for the other. A difference up to 1e-9 of the largest score is rounding, and counts as none. `seed`
+    and `num_resamples` are those of `sign_flip_test`. With one run the interval and `p_t` are NaN.
     """
     first, second = require_runs("first", first), require_runs("second", second)
     require_choice("better", better, DIRECTIONS)
-    if len(first) != len(second):
-        sizes = f"{len(first)} and {len(second)}"
-        raise ArgumentError("first and second", "have the same number of runs", (first, second), sizes)
-    if first.shape != second.shape:
-        raise ArgumentError(
-            "first and second", "have the same shape", (first, second), f"{first.shape} and {second.shape}"
-        )
+    for what, sizes in {
+        "number of runs": (len(first), len(second)),
+        "shape": (first.shape, second.shape),
+    }.items():
+        if sizes[0] != sizes[1]:
+            got = f"{sizes[0]} and {sizes[1]}"
+            raise ArgumentError("first and second", f"have the same {what}", (first, second), got)
     differences = rounded_difference(first, second)
     mean, half_width = mean_interval(differences, level)
     wins = differences < 0 if better == "lower" else differences > 0
@@ -166,31 +164,21 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def all_pairs(
-    scores: Mapping[str, np.ndarray],
-    *,
-    better: str = "lower",
-    test: str = "t",
-    level: float = 0.95,
-    num_resamples: int = 10_000,
-    seed: int = 0,
-) -> list[AgentPair]:
+def all_pairs(scores: Mapping[str, np.ndarray], *, test: str = "t", **options: Any) -> list[AgentPair]:
     """Paired differences between all agents, whose scores are `[runs]`, with Holm's correction.
 
     `test` says which p-value is corrected, `"t"` or `"sign_flip"`. With one run `"t"` has none to give: NaN.
-    The intervals are those of single comparisons, not corrected.
+    The intervals are those of single comparisons, not corrected. `options` are those of `paired_difference`:
+    better, level, num_resamples, seed.
     """
     require_choice("test", test, ("t", "sign_flip"))
     scores = _common_runs(scores, num_axes=1)
     if len(scores) < 2:
         raise ArgumentError("scores", "be of at least two agents", list(scores))
-    compare = functools.partial(
-        paired_difference, better=better, level=level, num_resamples=num_resamples, seed=seed
-    )
-    names = itertools.combinations(scores, 2)
-    rows = [(first, second, compare(scores[first], scores[second])) for first, second in names]
-    p_values = np.array([row.p_t if test == "t" else row.p_sign_flip for *_, row in rows], dtype=float)
-    return [AgentPair(*row, float(p)) for row, p in zip(rows, holm(p_values), strict=True)]
+    names = [*itertools.combinations(scores, 2)]
+    rows = [paired_difference(scores[first], scores[second], **options) for first, second in names]
+    adjusted = holm([float(row.p_t if test == "t" else row.p_sign_flip) for row in rows]).tolist()
+    return [AgentPair(*pair, row, p) for pair, row, p in zip(names, rows, adjusted, strict=True)]
 
 
 def average_ranks(scores: np.ndarray, *, better: str = "lower") -> np.ndarray:
@@ -219,9 +207,8 @@ def rank_table(
 
     Tasks are environments or metrics. Agents are ranked against each other within each run of each task, so
     tasks need no common scale, and `better` may be one direction for all tasks or one for each. The interval
-    is a bootstrap over runs (of percentiles unless another `method` is given), which are drawn for all agents
-    and tasks together: it says nothing about tasks that were not tried. `resampling` are the options of
-    `bootstrap_interval`: level, method, num_resamples, seed.
+    is a bootstrap over runs, which are drawn for all agents and tasks together. `resampling` are the options
+    of `bootstrap_interval`, level, method (`"percentile"` by default), num_resamples and seed.
 
     Reference: Demšar, *Statistical Comparisons of Classifiers over Multiple Data Sets*, JMLR 2006.
     """
@@ -241,14 +228,13 @@ def rank_table(
 def _common_runs(scores: Mapping[str, np.ndarray], *, num_axes: int) -> dict[str, np.ndarray]:
     """Scores of at least one agent in one shape, `[runs]` or `[runs, tasks]`."""
     arrays = {name: require_runs(f"scores of {name!r}", array) for name, array in scores.items()}
-    if num_axes == 2:
-        arrays = {name: array[:, None] if array.ndim == 1 else array for name, array in arrays.items()}
     if not arrays:
         raise ArgumentError("scores", "be of at least one agent", scores, "none")
-    shape = next(iter(arrays.values())).shape
     for name, array in arrays.items():
-        require_array(f"scores of {name!r}", array, (None,) * num_axes)
-        if array.shape != shape:
-            shapes = f"shapes {shape} and {array.shape} of {name!r}"
-            raise ArgumentError("scores", "have the same runs and tasks", array, shapes)
+        arrays[name] = array[:, None] if array.ndim == 1 < num_axes else array
+        require_array(f"scores of {name!r}", arrays[name], (None,) * num_axes)
+        shapes = next(iter(arrays.values())).shape, arrays[name].shape
+        if shapes[0] != shapes[1]:
+            got = f"shapes {shapes[0]} and {shapes[1]} of {name!r}"
+            raise ArgumentError("scores", "have the same runs and tasks", array, got)
     return arrays

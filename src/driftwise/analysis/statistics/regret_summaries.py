@@ -41,8 +41,7 @@ def regret_area(
 
         Σ_i ℓ_i (R_{i−1} + R_i) / 2,    R_0 = 0
 
-    Regret weighs the more the earlier it comes: that of an episode counts for all episodes after it. The
-    area is exact for points of any `lengths`; a coarser record equals a finer one where regret is constant
+    Regret weighs the more the earlier it comes. A coarser record equals a finer one where regret is constant
     between its points. `normalised` divides by the area of a regret of one in each episode, `K²/2`: an agent
     that always has regret `r` gets `r`.
     """
@@ -54,10 +53,7 @@ def regret_area(
 
 
 def trailing_mean(curves: np.ndarray, width: int, *, lengths: Lengths = None) -> np.ndarray:
-    """Mean over the episodes of the last `width` points up to each, of fewer at the start.
-
-    A point never knows of those after it: what comes later, a change among it, leaves no trace before.
-    """
+    """Mean over the episodes of the last `width` points up to each, of fewer at the start."""
     curves = require_curves("curves", curves)
     lengths = require_lengths(lengths, curves.shape[-1])
     width = min(require_count("width", width), curves.shape[-1])
@@ -83,17 +79,16 @@ def recovery_times(
 
     `changes` are the episodes, from 0, that are the first of a new model. They cut the curve into stretches;
     a point with episodes on both sides of a change belongs to none. Within a stretch the regret is smoothed
-    by the mean over the episodes of the last `smooth` points, of fewer at its start. The agent has recovered
-    at the first of `hold` consecutive points of the stretch at which that is at most
+    by a `trailing_mean` over `smooth` points. The agent has recovered at the first of `hold` consecutive
+    points of the stretch at which that is at most
 
     - `threshold`, or
     - `tolerance` plus the mean regret of the last `baseline` points of the stretch before the change (fewer
       where it is shorter), for each curve its own.
 
     One of the two is given. The time is the number of episodes between the change and the beginning of that
-    point: zero for an agent that never leaves. It is infinite if the agent does not recover before the next
-    change or the end, and NaN where that cannot be judged: fewer than `hold` points after the change, or
-    none before it with `tolerance`.
+    point: zero for an agent that never leaves, infinite if the agent does not recover before the next change
+    or the end, and NaN with fewer than `hold` points after the change, or none before it with `tolerance`.
     """
     regret = require_curves("regret", regret)
     lengths = require_lengths(lengths, regret.shape[-1])
@@ -140,11 +135,10 @@ def growth_exponent(
 ) -> IntervalEstimate:
     """Exponent `α` of `R ≈ C n^α` in each stretch between changes, `[stretches]`.
 
-    Curves are `[runs, points]`. `R` is the regret since the stretch began, `n` its episodes since then: a
-    power of all episodes has no meaning across a change. The slope of `scaling_exponent` at the points in the
-    last `part` of the stretch; it describes the curve there, and proves no rate. 1: as much regret in every
-    episode; near 0: hardly any more of it. NaN where the mean is not positive, and for stretches with fewer
-    than two points in that part. `changes` are as in `recovery_times`.
+    Curves are `[runs, points]`. `R` is the regret since the stretch began, `n` its episodes since then. The
+    slope of `scaling_exponent` at the points in the last `part` of the stretch describes the curve there, and
+    proves no rate. NaN where the mean is not positive, and for stretches with fewer than two points in that
+    part. `changes` are as in `recovery_times`.
     """
     curves = require_array("cumulative_regret", cumulative_regret, (None, None))
     curves = require_runs("cumulative_regret", require_curves("cumulative_regret", curves))
@@ -168,10 +162,9 @@ def scaling_exponent(
 ) -> IntervalEstimate:
     """Exponent `α` of `R ≈ C n^α`, fitted to the mean over runs of scores `[runs, points]` at sizes `n`.
 
-    The slope of the least-squares line through `(log n, log mean R)`, with a `jackknife_interval` over runs:
-    what belongs to one run stays together. What the interval is about is the slope of the *expected* score,
-    not the mean of the slopes of single runs, which weighs lucky runs more. NaN where the mean of some point
-    is not positive.
+    The slope of the least-squares line through `(log n, log mean R)`, with a `jackknife_interval` over runs.
+    The interval is about the slope of the *expected* score, not the mean of the slopes of single runs. NaN
+    where the mean of some point is not positive.
     """
     scores = require_runs("scores", require_array("scores", scores, (None, None)))
     sizes = require_array("sizes", sizes, (scores.shape[1],))
