@@ -21,8 +21,6 @@ from driftwise.theory.tuning import growing_phases
 
 
 class Epoch(NamedTuple):
-    """A stretch of steps with one policy."""
-
     q: Array  # [S, A]
     bonus: Array  # [S, A] what is added to the mean rewards
     policy: Array  # [S, A], of zeros and ones
@@ -33,8 +31,6 @@ class Epoch(NamedTuple):
 
 
 class GainState(NamedTuple):
-    """Counts, the epoch of the coming step, and a look at that of the last one."""
-
     moments: Moments  # gram [1, S, A, 1, 1], cross [1, S, A, 1, 1+S]
     epoch: Epoch
     age: Array  # steps since everything was last forgotten
@@ -116,7 +112,7 @@ class OptimisticGain(Agent):
         )
 
     def diagnostics(self, state: GainState) -> dict[str, Array]:
-        """Whether an epoch began, and the span of the relative values it acted on."""
+        """Return whether an epoch began, and the span of the relative values it acted on."""
         return {"epochs": state.began, "span": state.span}
 
 
@@ -139,14 +135,13 @@ def ucrl2(spec: Spec, **optimism: Unpack[Optimism]) -> OptimisticGain:
 
     In an epoch that starts in step t, with N(s,a) samples of a pair before it, rewards lie within
     $\sqrt{7\log(2SAt/\delta)/(2\max(1,N))}$ of their means and transitions within an L1 distance of
-    $\sqrt{14S\log(2At/\delta)/\max(1,N)}$. Extended value iteration stops at a span below $1/\sqrt t$. The
+    $\sqrt{14S\log(2At/\delta)/\max(1,N)}$; extended value iteration stops at a span below $1/\sqrt t$. An
     epoch ends before a pair that was visited in it $\max(1,N)$ times.
 
     When to use: the problem has no episodes and does not drift; it is the baseline of this family.
     When not: the problem drifts. Samples of the old problem stay in the means for ever.
     Reference: Jaksch, Ortner & Auer 2010, Figure 1 (the algorithm) and Figure 2 (the inner maximum).
-    Deviations from the paper: a pair without samples may pay 1 and lead anywhere at any scale; value
-    iteration has a cap.
+    Deviations from the paper: a pair without samples may pay 1 and lead anywhere; value iteration has a cap.
     """
     return _with_ucrl2_radii(spec, NoForgetting(), **optimism)
 
@@ -208,7 +203,7 @@ def tune_swucrl2_cw(spec: Spec, *, num_episodes: int, variations: Variation) -> 
 
 @tuned_by(tune_swucrl2_cw, "length", "widening")
 @register(
-    "sliding window", "optimism, widened L1 balls", bound="D (B_r + B_p + 1)^(1/4) S^(2/3) A^(1/2) T^(3/4)"
+    "sliding window", "optimism, wide L1 balls", bound="D (B_r + B_p + 1)^(1/4) S^(2/3) A^(1/2) T^(3/4)"
 )
 def swucrl2_cw(
     spec: Spec, *, length: Numeric, widening: Numeric, num_episodes: int, **optimism: Unpack[Optimism]
@@ -220,7 +215,7 @@ def swucrl2_cw(
     in UCRL2, and after every W steps. The optimistic diameter is at most $2/\eta$.
 
     Args:
-      widening: $\eta \ge 0$; with 0 the balls are those of the samples alone.
+      widening: $\eta \ge 0$.
       num_episodes: $T$, the number of steps.
     When to use: the problem has no episodes, and its transitions move slowly.
     When not: it is the rewards alone that move; widening then only makes the agent explore more.
@@ -246,8 +241,7 @@ def tune_variation_ucrl(
 ) -> dict[str, Any]:
     """Phases of `⌈i²/V²⌉` steps for a variation V, each widened by its share of `variations`.
 
-    For `tuning="ours"` V is their `total` `V_r + V_p`, given as `variation`, for `"paper"` it is `V_r + D
-    V_p` with the environment's `diameter` D.
+    V is `variation`, their `total`, or for `tuning="paper"` `V_r + D V_p` with the `diameter` D.
     """
     moves = require_instance("variations", variations, Variation)
     if not len(moves.reward) == len(moves.transition) == num_episodes - 1:
@@ -269,9 +263,7 @@ def tune_variation_ucrl(
 
 
 @tuned_by(tune_variation_ucrl, "restarts", "reward_widening", "transition_widening")
-@register(
-    "growing restarts", "optimism, widened L1 balls", bound="D S A^(1/2) (V_r + V_p)^(1/3) T^(2/3), ours"
-)
+@register("phases", "optimism, wide L1 balls", bound="D S A^(1/2) (V_r + V_p)^(1/3) T^(2/3), ours")
 def variation_ucrl(
     spec: Spec,
     *,
@@ -291,13 +283,11 @@ def variation_ucrl(
       restarts: steps, from 0, before which everything is forgotten.
       reward_widening: $V_r \ge 0$, the variation of rewards in a phase, or `Phases(restarts, values)`.
       transition_widening: $V_p \ge 0$, that of transitions.
-
     When to use: the problem has no episodes, and you know how much it varies in all.
     When not: the variation is unknown. Phases and radii are made from it.
-    Reference: Ortner, Gajane & Auer 2019, Algorithms 1 and 2 and Theorem 3, for regret against the best
-    policy for all T steps; here it is against the gain of each step.
-    Deviations from the paper: those of `ucrl2`; phases of `tuned` are for $V_r + V_p$ where its have $V_r +
-    DV_p$, which gains up to $D^{1/3}$; moves from one phase to the next are no part of a phase's variation.
+    Reference: Ortner, Gajane & Auer 2019, Algorithms 1 and 2 and Theorem 3, for regret against one policy.
+    Deviations from the paper: those of `ucrl2`; tuned phases are for $V_r + V_p$ where its have $V_r + DV_p$;
+    moves from one phase to the next are no part of a phase's variation.
     """
     num_states, (delta, scale, most) = spec.num_states, _checked(**optimism)
     logarithm = np.log(16 * num_states * spec.num_actions / delta)

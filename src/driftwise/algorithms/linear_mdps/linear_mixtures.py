@@ -28,8 +28,6 @@ from driftwise.theory.tuning import mirror_descent_step, opt_wlsvi_rate, restart
 
 
 class PolicyState(NamedTuple):
-    """The regression of values on predictions, and the policy of the next episode."""
-
     moments: Moments  # gram [H, J, J], cross [H, J, 1]
     log_policy: Array  # [H, S, A], normalised
 

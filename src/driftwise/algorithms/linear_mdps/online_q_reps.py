@@ -21,16 +21,12 @@ _MOST_STEPS = 30  # of Newton's method for an episode; a few are enough unless r
 
 
 class DescentState(NamedTuple):
-    """The sum of the estimates of rewards, and where the dual was solved last."""
-
     rewards: Array  # [H, d] Σ θ̂
-    dual: Array  # [H, d]
+    dual: Array  # [H, d] Z of the last episode
     tick: Array  # episodes since the last start
 
 
 class Primal(NamedTuple):
-    """The primal variables of dual variables `Z`."""
-
     policy: Array  # [H, S, A] π ∝ exp(α φᵀZ)
     occupancy: Array  # [H, S, A] μ ∝ μ⁰ exp(ηΔ)
     flow: Array  # [H, S, A] u, where μ leads and then π

@@ -128,8 +128,6 @@ def adaptive_q_learning(spec: Spec, *, radius: Numeric, period: Numeric | None =
 
 
 class KernelState(NamedTuple):
-    """Moments of every pair, over visits nearby, and which pairs were ever visited."""
-
     moments: Moments  # gram [H, N, 1, 1], cross [H, N, 1, 1+S]
     visited: Array  # [H, N]
 

@@ -29,8 +29,6 @@ _LEAST = 1e-20  # visits: with fewer every bonus fills the range, and no quotien
 
 
 class CountingState(NamedTuple):
-    """Counts, and an upper bound on Q."""
-
     moments: Moments  # gram [H, S, A, 1, 1], cross [H, S, A, 1, 1+S]
     bound: Array | None  # [H, S, A] the last Q, if no later one may be above it
 

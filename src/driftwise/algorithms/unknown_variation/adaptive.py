@@ -1,11 +1,11 @@
 """Memory that tunes itself: recipes of a mixture of memories, which need only the sizes of the problem."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Annotated, Any, Literal, ParamSpec, TypedDict, Unpack
+from typing import Annotated, Any, Literal, TypedDict, Unpack
 
-from driftwise.algorithms.algorithm import Algorithm, register
+from driftwise.algorithms.algorithm import register
 from driftwise.algorithms.bandits.bandit_agent import bandit_agent
 from driftwise.algorithms.bandits.generalised_linear import d_glb_omd
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, can_be_copied
@@ -20,8 +20,6 @@ from driftwise.parts.exploration import Thompson, Ucb
 from driftwise.parts.forgetting import NoForgetting
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.links import LinkName
-
-_P = ParamSpec("_P")
 
 _RADII = {"practical": 0.3, "theory": 1.0}  # factors of the radius; how they were found: docs/adaptive.md
 _NOISE = LearntNoise(max_degrees=8.0)  # heavy tails: rewards need not be Gaussian
@@ -51,11 +49,8 @@ class Mixing(TypedDict, total=False):
     fresh: Annotated[Literal["at_alarm", "never"] | None, None]
 
 
-def _register(
-    exploration: str, paper: str = "ours; fixed share: Herbster & Warmuth 1998", **row: Any
-) -> Callable[[Callable[_P, MixtureOfMemories]], Algorithm[_P, MixtureOfMemories]]:
-    """Register a recipe of a mixture."""
-    return register("a mixture of memories", exploration, paper, "on forecasts; none on regret", **row)
+_ROW: Any = dict(forgetting="a mixture of memories", bound="on forecasts; none on regret")
+_ROW |= dict(paper="ours; fixed share: Herbster & Warmuth 1998")
 
 
 def memory_lengths(shortest: int | None = None, longest: int | None = None) -> tuple[int, ...]:
@@ -92,7 +87,7 @@ def mixture(
     return MixtureOfMemories(candidates, *weights, options["decision"], options["weighing"], origin, fresh)
 
 
-@_register("the base's", problem="any", takes_arms=True)
+@register(exploration="the base's", problem="any", takes_arms=True, **_ROW)
 def adaptive(base: Agent | Sequence[Agent], **mixing: Unpack[Mixing]) -> MixtureOfMemories:
     r"""An agent whose memory tunes itself.
 
@@ -114,7 +109,7 @@ def adaptive(base: Agent | Sequence[Agent], **mixing: Unpack[Mixing]) -> Mixture
     return mixture(stack_parts(candidates) if len(candidates) > 1 else candidates[0], **mixing)
 
 
-@_register("UCB in units of the learnt noise", problem="linear bandit")
+@register(exploration="UCB in units of the learnt noise", problem="linear bandit", **_ROW)
 def adaptive_lin_ucb(
     spec: Spec,
     *,
@@ -141,7 +136,7 @@ def adaptive_lin_ucb(
     return _mixture_of_one(dataclasses.replace(agent, noise=LearntNoise()), "first", **mixing)
 
 
-@_register("Thompson sampling", problem="linear bandit")
+@register(exploration="Thompson sampling", problem="linear bandit", **_ROW)
 def adaptive_lin_ts(
     spec: Spec, *, scale: Numeric = 0.5, ridge: Numeric = 0.1, **mixing: Unpack[Mixing]
 ) -> MixtureOfMemories:
@@ -161,7 +156,7 @@ def adaptive_lin_ts(
     return _mixture_of_one(agent, "first", **{"decision": "draw", **mixing})
 
 
-@_register("UCB", problem="linear MDP")
+@register(exploration="UCB", problem="linear MDP", **_ROW)
 def adaptive_opt_wlsvi(
     spec: Spec, *, radius: Numeric = 1.0, ridge: Numeric = 0.1, **mixing: Unpack[Mixing]
 ) -> MixtureOfMemories:
@@ -185,7 +180,7 @@ def _mixture_of_one(agent: LeastSquares, origin: Any, **mixing: Unpack[Mixing]) 
     return mixture(agent, origin, **mixing)
 
 
-@_register("UCB, single norm", "ours; Zhang, Xu, Zhao & Sugiyama 2025", problem="linear bandit")
+@register(exploration="UCB, single norm", problem="linear bandit", **_ROW)
 def adaptive_glb_omd(
     spec: Spec,
     *,

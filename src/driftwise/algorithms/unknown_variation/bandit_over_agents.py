@@ -37,8 +37,6 @@ class ArmDraw(NamedTuple):
 
 
 class BlockState(NamedTuple):
-    """The state of the playing agent, and of the chooser."""
-
     base: Any  # of the agent that plays this block
     arm: Array  # which it is, or was in the block that has just ended
     probabilities: Array  # [I] with which it was drawn
@@ -216,10 +214,9 @@ def opt_wlsvi_borl(
     rates = tuning.borl_rates(dim=spec.dim, num_episodes=num_episodes)
     known: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, **options)
     radii = [tuning.opt_wlsvi_radius(**known, rate=rate) for rate in rates]
-    base = opt_wlsvi(spec, rate=rates, radius=radii, norm=norm, clip=clip)
+    arms = expand_grid(opt_wlsvi(spec, rate=rates, radius=radii, norm=norm, clip=clip))
     length = _block_length(block_length, spec.dim, num_episodes)
-    chooser = partial(exp3_p, delta=options["delta"], form=form)
-    return _over_blocks(expand_grid(base), length, num_episodes, chooser)
+    return _over_blocks(arms, length, num_episodes, partial(exp3_p, delta=options["delta"], form=form))
 
 
 @register(
@@ -276,15 +273,10 @@ def bob(
     Deviations from the paper: rewards are at most $S$ in size instead of one; the radius is `sw_lin_ucb`'s.
     """
     num_episodes = require_count("num_episodes", num_episodes)
-    noise_scale = require_number("noise_scale", noise_scale, at_least=0)
-    norm_bound = require_number("norm_bound", norm_bound, above=0)
-    known: dict[str, Any] = dict(
-        noise_scale=noise_scale,
-        norm_bound=norm_bound,
-        delta=require_number("delta", delta, above=0, at_most=1),
-        radius_scale=require_number("radius_scale", radius_scale, at_least=0),
-        ridge=require_number("ridge", ridge, above=0),
-    )
+    known: Any = dict(noise_scale=noise_scale, norm_bound=norm_bound, delta=delta, ridge=ridge)
+    known |= dict(radius_scale=radius_scale)
+    for name, value in known.items():
+        require_number(name, value, at_least=0)
     usual = bob_block_length(dim=spec.dim, num_episodes=num_episodes)
     length = _shorter(block_length, usual, num_episodes)
     base = sw_lin_ucb(spec, length=bob_windows(length), num_episodes=num_episodes, **known)
@@ -296,7 +288,7 @@ def bob(
 def _over_blocks(
     arms: Sequence[Agent], length: int, num_episodes: int, make_chooser: Any, low: Any = 0.0, high: Any = 1.0
 ) -> BanditOverAgents:
-    """A bandit over arms of which there may be one; none may hold a grid itself."""
+    """Return a bandit over arms, of which there may be one; none may hold a grid itself."""
     num_episodes = require_count("num_episodes", num_episodes)
     for arm in arms:
         for name, values in get_grids(arm).items():

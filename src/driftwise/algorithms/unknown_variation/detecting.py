@@ -32,8 +32,6 @@ class ForcedPlayDraw(NamedTuple):
 
 
 class DetectingState(NamedTuple):
-    """States of the base and of the test."""
-
     base: Any
     since: Any  # states of bases that began with each window, leaves `[W, ...]`; None where nothing is kept
     test: Any

@@ -30,8 +30,6 @@ class Schedule(NamedTuple):
 
 
 class MasterState(NamedTuple):
-    """States of the instances, their schedule, and sums of the block; a round is an episode."""
-
     bases: Any  # a state for each order, stacked: leaves [M, ...]
     schedule: Schedule
     order: Array  # n: the block has 2ⁿ rounds
@@ -43,8 +41,6 @@ class MasterState(NamedTuple):
 
 
 class ScheduleDraw(NamedTuple):
-    """Draws for the schedule of a round."""
-
     chances: Array  # [M] uniform
     inner: Any  # the acting instance's own
 

@@ -17,8 +17,6 @@ _DRAW = 1  # where a memory is drawn, below the key of an episode's plan; the ag
 
 
 class MixtureState(NamedTuple):
-    """States of all memories, and their weights."""
-
     base: Any  # each leaf `[J, ...]`
     log_weights: Array  # [J], or [H, J] with weights of each step
     tick: Array  # episodes learnt from

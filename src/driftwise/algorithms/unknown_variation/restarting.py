@@ -24,8 +24,6 @@ class DetectorDraw(NamedTuple):
 
 
 class RestartingState(NamedTuple):
-    """States of the base and of the detector."""
-
     base: Any
     detector: Any
     epoch: Array  # how often it has restarted
