@@ -76,12 +76,10 @@ def test_a_battery_is_explored_though_every_step_earns_something() -> None:
     assert earned[-30:].mean() > 0.8 * best_return()  # it is at 0.93, and at 0.4 with a ridge of 0.01
 
 
-@pytest.mark.parametrize("horizon", [1, 3, 8, 50])
-def test_an_unknown_pair_is_worth_what_rewards_up_to_one_can_bring_and_a_visit_far_more_than_the_ridge(
-    horizon: int,
-) -> None:
-    assert DEFAULT_RADIUS / np.sqrt(default_ridge(horizon)) >= horizon * (1 - 1e-9)
-    assert default_ridge(horizon) <= 0.01
+def test_an_unknown_pair_is_worth_what_rewards_up_to_one_can_bring_and_a_visit_far_more_than_the_ridge():
+    for horizon in (1, 3, 8, 50):
+        assert DEFAULT_RADIUS / np.sqrt(default_ridge(horizon)) >= horizon * (1 - 1e-9)
+        assert default_ridge(horizon) <= 0.01
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,22 @@
-"""`driftwise replay`."""
+"""`driftwise replay`, and the logs and options of commands."""
 
 import contextlib
 import dataclasses
 import json
 import sys
 import tomllib
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from driftwise.base.validation import require_choice, require_instance
 from driftwise.cli import app
 from driftwise.cli.app import InputError, check, check_options, split_words
 from driftwise.cli.output import json_text, open_page, os_errors, print_paragraph, print_table, progress_bar
-from driftwise.cli.tune import LOG_KEYS, OPTIONS_FILE, open_log, read_options, warn_of_skipped
 
+LOG_KEYS: dict[str, type] = dict.fromkeys(("action", "reward", "propensity", "time", "encoder"), str)
+LOG_KEYS |= {"features": list, "shared": bool}
 _DEFAULT = "adaptive_lin_ucb"  # as a Bandit's: it needs no parameters
 
 
@@ -48,8 +52,8 @@ def _replay(
     ),
     options_file: str | None = app.option(
         "FILE",
-        f"{OPTIONS_FILE} Further ones: time, encoder, shared, clip, delta, memory, k, against, "
-        "assume_random, frozen_after, every, seed, policies.",
+        "TOML file of further options, and of any given here. Further ones: time, encoder, shared, clip, "
+        "delta, memory, k, against, assume_random, frozen_after, every, seed, policies.",
         "--options",
     ),
     out: str | None = app.option("DIR", "Folder for replay.json and replay.html."),
@@ -83,7 +87,7 @@ def _replay(
     with open_page("replay", out) as write_page:
         with progress_bar("replay") as progress:
             result = check(replay, log, policies, options, progress=progress)
-        text = json_text(result.to_json())
+        text = json_text(result.to_json()) if as_json or out is not None else ""
         warn_of_skipped(result.skipped, result.rows)
         for warning in result.warnings:
             print(f"driftwise: {warning}", file=sys.stderr)
@@ -139,3 +143,57 @@ def _parameters(settings: list[str]) -> dict[str, Any]:
         return tomllib.loads("\n".join(lines))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"--policy must give each parameter once, got {settings}: {error}") from None
+
+
+def read_options(file: str | None, kinds: Mapping[str, type]) -> dict[str, Any]:
+    """Return the options in a TOML file, which have the names and kinds given; none without a file.
+
+    Options of the kind `object` are checked where they are used.
+    """
+    if file is None:
+        return {}
+    try:
+        with os_errors(f"--options: {file} cannot be read"):
+            options = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"--options: {file} is not TOML: {error}") from None
+    for name, value in options.items():
+        check(require_choice, f"--options: {file}: an option", name, list(kinds))
+        check(require_instance, f"--options: {file}: {name}", value, kinds[name])
+    return options
+
+
+def open_log(file: str, *, needed: tuple[str, ...], encoder: str | None = None, **columns: Any) -> Any:
+    """Return the log in a file: a table with named columns, or a decision log, which has its own names.
+
+    Columns of features are needed unless there is the file of an encoder, which names them.
+    """
+    from driftwise.online.decision_log import SUFFIX, DecisionLog
+    from driftwise.online.replay import TableLog
+    from driftwise.online.replay.table_log import SUFFIXES
+
+    check(require_choice, "the ending of the log's name", Path(file).suffix.lower(), (*SUFFIXES, SUFFIX))
+    with os_errors(f"{file} cannot be read"):
+        Path(file).stat()
+    named = {name: value for name, value in {**columns, "encoder": encoder}.items() if value is not None}
+    if file.lower().endswith(SUFFIX):
+        if named:
+            options = ", ".join(name if name in ("time", "encoder") else f"--{name}" for name in named)
+            raise InputError(f"{options} must be left out for a decision log, which has its own names")
+        return check(DecisionLog, file)
+    needed = needed if encoder is not None else (*needed, "features")
+    if missing := [f"--{name}" for name in needed if name not in named]:
+        raise InputError(f"{', '.join(missing)} must name columns of {file}")
+    if encoder is not None:
+        from driftwise.online.encoding import Encoder
+
+        with os_errors(f"encoder: {encoder} cannot be read"):
+            named["encoder"] = check(Encoder.from_toml, encoder)
+    return check(TableLog, file, **{"action": None, **named, "features": tuple(named.get("features", ()))})
+
+
+def warn_of_skipped(skipped: int, rows: int) -> None:
+    """Print a line on the error stream if rows of a log could not be used."""
+    if skipped:
+        share = f"skipped {skipped:,} of {rows + skipped:,} rows"
+        print(f"driftwise: {share}: a value is missing or not finite", file=sys.stderr)

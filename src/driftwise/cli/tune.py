@@ -1,21 +1,15 @@
-"""`driftwise tune`: by theory's bounds, or by the scores of memories on a log; the logs of commands."""
+"""`driftwise tune`: by theory's bounds, or by the scores of memories on a log."""
 
-import sys
-import tomllib
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from driftwise.base.validation import require_choice, require_instance, require_number
+from driftwise.base.validation import require_number
 from driftwise.cli import app
 from driftwise.cli.app import InputError, check, split_words
-from driftwise.cli.output import json_text, open_page, os_errors, print_paragraph, print_table, progress_bar
+from driftwise.cli.output import json_text, open_page, print_paragraph, print_table, progress_bar
 
-OPTIONS_FILE = "TOML file of further options, and of any given here."
-LOG_KEYS: dict[str, type] = dict.fromkeys(("action", "reward", "propensity", "time", "encoder"), str)
-LOG_KEYS |= {"features": list, "shared": bool}
-_LOG_OPTIONS = {name: kind for name, kind in LOG_KEYS.items() if name not in ("propensity", "time")}
-_LOG_OPTIONS |= {"memories": list, "windows": list, "ridge": object, "noise_scale": object}
+_LOG_OPTIONS: dict[str, type] = dict.fromkeys(("action", "reward", "encoder"), str) | {"shared": bool}
+_LOG_OPTIONS |= dict.fromkeys(("features", "memories", "windows"), list)
+_LOG_OPTIONS |= {"ridge": object, "noise_scale": object}
 _BOUND_OPTIONS: dict[str, type] = dict.fromkeys(("delta", "ridge", "noise_scale", "norm_bound"), object)
 _NOTHING = (
     "tune must be given an experiment (FILE|NAME), a log (--log) or sizes (--dim, --horizon, --episodes, "
@@ -63,6 +57,8 @@ def _tune(
     Bounds are for the environments of an experiment, or for the sizes given as options. With a log, each
     memory is scored by how well it predicts the next row.
     """
+    from driftwise.cli.replay import read_options  # later: --help has commands in the order of their imports
+
     sizes = {"--dim": dim, "--episodes": episodes, "--variation": variation}
     words = None if features is None else split_words(features)
     columns = {"action": action, "reward": reward, "features": words}
@@ -102,6 +98,7 @@ def _tune(
 def _tune_log(file: str, settings: dict[str, Any], *, out: str | None, as_json: bool) -> None:
     """Score memories on a log, and print or write the scores."""
     from driftwise.analysis import backtest_report as report
+    from driftwise.cli.replay import LOG_KEYS, open_log, warn_of_skipped
     from driftwise.online import DecisionLog, backtest
     from driftwise.online.replay import read_samples
 
@@ -117,7 +114,8 @@ def _tune_log(file: str, settings: dict[str, Any], *, out: str | None, as_json: 
         source = {name: columns.get(name) for name in ("action", "reward", "features")} | {"shared": shared}
         facts = {"log": str(log.path), **source, "actions": samples.actions, "skipped": samples.skipped}
         sentences = report.backtest_sentences(result)
-        text = json_text(facts | result.to_json() | {"advice": sentences})
+        told = facts | result.to_json() | {"advice": sentences}
+        text = json_text(told) if as_json or out is not None else ""
         warn_of_skipped(samples.skipped, result.rows)
         if as_json:
             print(text)
@@ -179,57 +177,3 @@ def _tune_experiment(
     for problem, setting in {problem: setting for setting, problem, _ in results.values()}.items():
         print_paragraph(bounds.legend(setting, problem), "\n\n")
         print_paragraph(bounds.caution(problem))
-
-
-def read_options(file: str | None, kinds: Mapping[str, type]) -> dict[str, Any]:
-    """Return the options in a TOML file, which have the names and kinds given; none without a file.
-
-    Options of the kind `object` are checked where they are used.
-    """
-    if file is None:
-        return {}
-    try:
-        with os_errors(f"--options: {file} cannot be read"):
-            options = tomllib.loads(Path(file).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"--options: {file} is not TOML: {error}") from None
-    for name, value in options.items():
-        check(require_choice, f"--options: {file}: an option", name, list(kinds))
-        check(require_instance, f"--options: {file}: {name}", value, kinds[name])
-    return options
-
-
-def open_log(file: str, *, needed: tuple[str, ...], encoder: str | None = None, **columns: Any) -> Any:
-    """Return the log in a file: a table with named columns, or a decision log, which has its own names.
-
-    Columns of features are needed unless there is the file of an encoder, which names them.
-    """
-    from driftwise.online.decision_log import SUFFIX, DecisionLog
-    from driftwise.online.replay import TableLog
-    from driftwise.online.replay.table_log import SUFFIXES
-
-    check(require_choice, "the ending of the log's name", Path(file).suffix.lower(), (*SUFFIXES, SUFFIX))
-    with os_errors(f"{file} cannot be read"):
-        Path(file).stat()
-    named = {name: value for name, value in {**columns, "encoder": encoder}.items() if value is not None}
-    if file.lower().endswith(SUFFIX):
-        if named:
-            options = ", ".join(name if name in ("time", "encoder") else f"--{name}" for name in named)
-            raise InputError(f"{options} must be left out for a decision log, which has its own names")
-        return check(DecisionLog, file)
-    needed = needed if encoder is not None else (*needed, "features")
-    if missing := [f"--{name}" for name in needed if name not in named]:
-        raise InputError(f"{', '.join(missing)} must name columns of {file}")
-    if encoder is not None:
-        from driftwise.online.encoding import Encoder
-
-        with os_errors(f"encoder: {encoder} cannot be read"):
-            named["encoder"] = check(Encoder.from_toml, encoder)
-    return check(TableLog, file, **{"action": None, **named, "features": tuple(named.get("features", ()))})
-
-
-def warn_of_skipped(skipped: int, rows: int) -> None:
-    """Print a line on the error stream if rows of a log could not be used."""
-    if skipped:
-        share = f"skipped {skipped:,} of {rows + skipped:,} rows"
-        print(f"driftwise: {share}: a value is missing or not finite", file=sys.stderr)

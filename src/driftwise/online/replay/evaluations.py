@@ -150,6 +150,7 @@ class _Intervals:
         weighted = partial(DriftBound, rate=1 - 1 / schedule.memory)
         plug_in = partial(PlugInBound, alpha=schedule.options.delta / 2)
         bounds = {"running": DriftBound, "weighted": weighted, "plug_in": plug_in}
+        bounds = bounds if schedule.options.reward_range else {}
         self._sequences = {name: TwoSided(bound, scale=1 + k, top=top) for name, bound in bounds.items()}
 
     def add(self, term: float, outcomes: tuple[float, float] | None) -> None:
@@ -171,7 +172,7 @@ class _Intervals:
             "normal": Interval.around(value, quantile(options.delta / 2) * error),
             "asymptotic": Interval.around(value, asymptotic),
         }
-        for name, sequence in self._sequences.items() if options.reward_range else ():
+        for name, sequence in self._sequences.items():
             looks = self._schedule.looks if name == "weighted" else 1
             ends = sequence.at(options.delta / looks)
             intervals[name] = Interval(*(self._shift + self._unit * end for end in ends))
