@@ -10,8 +10,9 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -26,7 +27,7 @@ from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.finished import FinishedStudy
 from driftwise.base.part import grid_shape
 from driftwise.cli.app import make_parser, split_imports
-from driftwise.environments.models.linear_bandit import LinearBandit, WrongUnit
+from driftwise.environments.models.linear_bandit import WrongUnit
 from driftwise.experiments import EXPERIMENTS, load_experiment, prepare
 from driftwise.experiments.building import make_environment
 from driftwise.experiments.experiment import write_starter
@@ -83,42 +84,62 @@ EXPERIMENT: dict[str, Any] = {  # around what is only a part of one
     "runs": 1,
     "agents": {"uniform": {"algorithm": "uniform"}},
 }
-QUICKSTART = EXPERIMENTS["quickstart"]
 CURVES = "agent,run,episode,reward\nA,0,1,0.5\nA,1,1,0.6\nB,0,1,0.7\nB,1,1,0.9\n"
 
 
-@dataclass
-class Page:
-    """A page whose Python runs in an empty folder."""
-
-    text: str
-    monkeypatch: pytest.MonkeyPatch
-    capsys: pytest.CaptureFixture[str]
-
-    def run(self, **names: Any) -> dict[str, Any]:
-        """Run all blocks in their order, and return the names that they leave behind."""
-        for block in blocks(self.text, "python"):
-            exec(block, names)
-        return names
-
-
-CHECKS: dict[str, Callable[[Page], None]] = {}  # of the pages whose code is more than run in stand-ins
-
-
-def checks(name: str) -> Callable[[Callable[[Page], None]], Callable[[Page], None]]:
-    """Register how a page is run, and what has to hold afterwards."""
-
-    def register(check: Callable[[Page], None]) -> Callable[[Page], None]:
-        CHECKS[name] = check
-        return check
-
-    return register
+TOOLS = ("torch.utils.tensorboard", "mlflow", "optuna")
+PROMISES = {  # pages whose code is more than run in stand-ins
+    "README.md",
+    *(f"docs/{name}.md" for name in ("clock-time", "gymnasium", "interop", "named-arms", "notebooks")),
+    *(f"docs/{name}.md" for name in ("online-bandits", "online-episodes", "production", "replay", "robust")),
+    *(f"docs/{name}.md" for name in ("scenarios", "scikit-learn")),
+}
 
 
 @pytest.mark.parametrize("name", WITH_PYTHON)
 def test_the_python_of_a_page_runs_in_its_order_and_gives_what_it_says(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    CHECKS.get(name, run_with_stand_ins)(Page(PAGES[name], monkeypatch, capsys))
+    names = surround(name, monkeypatch)
+    for block in blocks(PAGES[name], "python"):
+        exec(block, names)
+    check_promises(name, PAGES[name], SimpleNamespace(**names), capsys.readouterr().out)
+
+
+def surround(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Make what is around a page in an empty folder; the names that its code finds."""
+    if name not in PROMISES:
+        use_stand_ins(monkeypatch)
+    elif name == "docs/interop.md":  # mocks note what the tools are told, and one trial of two is pruned
+        monkeypatch.setattr(running, "run_task", pretend)  # the experiment's agents are not compiled
+        Path("curves.csv").write_text(CURVES, encoding="utf-8")
+        for tool in TOOLS:
+            monkeypatch.setitem(sys.modules, tool, MagicMock())
+        trials: dict[MagicMock, Any] = {MagicMock(): None, MagicMock(): None}
+        for trial, pruned in zip(trials, ([False] * 3, [False, True]), strict=True):
+            trial.suggest_float.side_effect = lambda name, *_, **__: {"forgetting": 0.03, "radius": 0.1}[name]
+            trial.should_prune.side_effect = pruned
+
+        def optimise(objective: Callable[[Any], float], n_trials: int) -> None:
+            for trial in trials:
+                with contextlib.suppress(InterruptedError):
+                    trials[trial] = objective(trial)
+
+        optuna: Any = sys.modules["optuna"]
+        optuna.TrialPruned, optuna.create_study.return_value.optimize = InterruptedError, optimise
+        return {"trials": trials}
+    elif name == "docs/online-episodes.md":
+        pytest.importorskip("gymnasium")
+    elif name == "docs/replay.md":
+        columns = dict(zip(("age", "article", "click", "chance"), drawn(200).values(), strict=True))
+        hours = np.arange(200) % 24
+        write_csv(Path("clicks.csv"), columns | {"hour": hours})
+        write_csv(Path("log.csv"), {"y": hours, "reward": hours, **columns})
+        return {"arms": np.eye(9)}
+    elif name == "docs/scenarios.md":
+        for kind, field in contestants.POLICY_SETS.items():  # to which the page adds
+            copied = field._replace(policies=dict(field.policies))
+            monkeypatch.setitem(contestants.POLICY_SETS, kind, copied)
+    return {}
 
 
 def simulate_little(
@@ -133,192 +154,117 @@ def simulate_little(
     return result
 
 
-def run_with_stand_ins(page: Page) -> None:
-    """Run a page with little of a simulation, beside a file to run and two folders of results."""
-    page.monkeypatch.setattr("driftwise.simulation.running.simulate", simulate_little)
-    page.monkeypatch.setattr(running, "run_task", pretend)
+def use_stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let little of a simulation be done, beside a file to run and two folders of results."""
+    monkeypatch.setattr("driftwise.simulation.running.simulate", simulate_little)
+    monkeypatch.setattr(running, "run_task", pretend)
     for engine in ("Processes", "RayCluster"):  # there may be no cluster, and no GPU
-        page.monkeypatch.setattr(f"driftwise.simulation.engines.{engine}", lambda *given: None)
-    page.monkeypatch.setattr(
-        "driftwise.simulation.memory_budget.find_devices", lambda name: find_devices(None)
-    )
+        monkeypatch.setattr(f"driftwise.simulation.engines.{engine}", lambda *given: None)
+    monkeypatch.setattr("driftwise.simulation.memory_budget.find_devices", lambda name: find_devices(None))
     write_starter(Path("mine.toml"))
     Path("results").mkdir()
     for folder in ("before", "after"):
         make_folder(Path("results", folder))
-    page.run()
 
 
-@checks("README.md")
-def _(page: Page) -> None:
-    assert len(blocks(page.text, "python")[0].splitlines()) <= 10
-    names = page.run()
-    assert names["result"].cumulative_regret.shape == (2, 3, 8, 200)
-    assert names["result"].axes == ("radius", "rate", "run", "episode")
-    assert names["best"].num_runs == 6
-    assert names["decision"].arm in range(3)
-    assert isinstance(names["agent"].forgetting, dw.forgetting.ExponentialWeights)
-    assert names["variation"] == names["env"].variation(1000).total > 0
-    assert names["mine"].spec == dw.Spec(num_states=2, num_actions=2, dim=4, horizon=1)
-
-
-@checks("docs/clock-time.md")
-def _(page: Page) -> None:
-    names = page.run()
-    assert names["bandit"].summary().samples == 4
-    assert names["sampler"].summary().rewards == 1
-
-
-@checks("docs/gymnasium.md")
-def _(page: Page) -> None:
-    assert page.run()["regret"] > 0
-
-
-@checks("docs/online-episodes.md")
-def _(page: Page) -> None:
-    pytest.importorskip("gymnasium")
-    assert page.run()["result"].returns[-20:].mean() > 0.9
-
-
-@checks("docs/named-arms.md")
-def _(page: Page) -> None:
-    names = page.run()
-    assert names["decision"].arm in ("red", "blue")
-    assert names["best"] == ["red"]
-    assert names["found"].rows == 20
-    np.testing.assert_allclose(names["features"][0, 1:3], [0, 0.5])  # four terms
-    assert np.linalg.norm(names["features"], axis=1).max() <= 1
-    assert names["hybrid"].arms == ["red", "blue"]
-    (schema,) = blocks(page.text, "toml")
-    Path("schema.toml").write_text(schema, encoding="utf-8")
-    encoder = Encoder.from_toml("schema.toml")
-    assert encoder == Encoder.from_table(tomllib.loads(schema))
-    row = {"age": 90, "hour": 23, "country": "ES", "city": None}
-    assert dict(zip(encoder.names, encoder(row), strict=True))["country is unknown"] == pytest.approx(6**-0.5)
-    assert f"at most {MOST_WORDS:,} of them" in page.text
-
-
-@checks("docs/notebooks.md")
-def _(page: Page) -> None:
-    names = page.run()
-    assert names["again"].table().rows == names["study"].table().rows
-    assert names["found"].mean > 0
-    assert Path("mine.html").stat().st_size > 100_000
-    (text,) = re.findall(r"```\n<(.*)…>\n", page.text)
-    assert f"<{text}"[:60] in repr(names["one"])
-    for name in ("result", "best"):
-        assert "<img" in names[name]._repr_html_()
-    for owner, kind in (("result", dw.Result), ("study", FinishedStudy)):
-        for name in re.findall(rf"`{owner}\.(\w+)\(", page.text):
-            assert callable(getattr(kind, name)), name
-
-
-@checks("docs/online-bandits.md")
-def _(page: Page) -> None:
-    names = page.run()
-    assert names["restored"].summary().pending == names["bandit"].summary().pending - 1 == 0
-    with pytest.raises(ValueError, match="was rewarded already"):
-        names["bandit"].learn(names["waiting"][1].id, 0.3)
-    assert (LARGEST_FEATURE, LARGEST_REWARD) == (1e6, 1e100)
-    assert "Features beyond ±1e6 and rewards beyond ±1e100 are refused" in page.text
-    bandit = Bandit("greedy", dim=2)
-    for _ in range(10_001):
-        bandit.decide([[1.0, 0.0]])
-    assert bandit.summary().pending == 10_000
-
-
-@checks("docs/production.md")
-def _(page: Page) -> None:
-    names = page.run()
-    service, restarted = names["service"].bandit, names["restarted"].bandit
-    assert bits(service.state) == bits(restarted.state)
-    assert service.pending() == restarted.pending()
-    assert (service.summary().decisions, load(names["service"].path).summary().decisions) == (120, 81)
-    cells = [line.split("|")[1] for line in page.text.splitlines() if line.startswith("| `")]
-    assert set(re.findall(r"`(\w+)`", " ".join(cells))) == {field.name for field in fields(Summary)}
-
-
-@checks("docs/replay.md")
-def _(page: Page) -> None:
-    columns = dict(zip(("age", "article", "click", "chance"), drawn(200).values(), strict=True))
-    hours = np.arange(200) % 24
-    write_csv(Path("clicks.csv"), columns | {"hour": hours})
-    names = page.run(arms=np.eye(9))
-    assert names["fast"].differences["logged"]["running"].low >= -1
-    assert replay(DecisionLog("decisions.jsonl"), {"uniform": {}}).rows == 1
-    (options,) = blocks(page.text, "toml")
-    Path("replay.toml").write_text(options, encoding="utf-8")
-    write_csv(Path("log.csv"), {"y": hours, "reward": hours, **columns})
-    renamed = ["--action", "article", "--reward", "click", "--features", "age,y", "--propensity", "chance"]
-    assert main(["replay", "log.csv", *renamed, "--options", "replay.toml"]) == 0
-    assert f"`dim` is at most {MAX_WEIGHTS}" in page.text
-    assert f"at a level of {INDEPENDENCE_LEVEL:g}" in page.text
-
-
-@checks("docs/robust.md")
-def _(page: Page) -> None:
-    page.run()
-    (table,) = blocks(page.text, "toml")
-    environment = make_environment("environment", tomllib.loads(table)["environment"], 50)
-    assert isinstance(environment, LinearBandit)
-    assert environment.corruption == WrongUnit(0.01, -1.0)
-
-
-@checks("docs/scenarios.md")
-def _(page: Page) -> None:
-    policy_sets = contestants.POLICY_SETS
-    for kind, field in policy_sets.items():  # to which the page adds
-        page.monkeypatch.setitem(policy_sets, kind, field._replace(policies=dict(field.policies)))
-    names = page.run()
-    assert page.capsys.readouterr().out.endswith("(166, 333)\n")
-    assert len(names["mine"].values) == len(names["played"].values) == names["scenario"].rounds
-    assert all(contestants.policy_named("mine", kind) for kind in policy_sets)
-    assert len(names["swum"].values) == names["river"].rounds
-
-
-@checks("docs/scikit-learn.md")
-def _(page: Page) -> None:
-    names = page.run()
-    assert names["found"]["forgetting"] != 1.0
-    assert names["mean"].shape == names["std"].shape == (5,)
-    assert names["arms"].tolist() == [2, 0]
-
-
-class PrunedError(Exception):
-    """Optuna's sign to end a trial."""
-
-
-@checks("docs/interop.md")
-def _(page: Page) -> None:
-    """Stand-ins note what the tools are told; the second of two trials is pruned at its second chunk."""
-    page.monkeypatch.setattr(running, "run_task", pretend)  # the experiment's agents are not compiled
-    Path("curves.csv").write_text(CURVES, encoding="utf-8")
-    board, mlflow, optuna = (MagicMock() for _ in range(3))
-    for name, tool in {"torch.utils.tensorboard": board, "mlflow": mlflow, "optuna": optuna}.items():
-        page.monkeypatch.setitem(sys.modules, name, tool)
-    trials: dict[MagicMock, Any] = {MagicMock(): None, MagicMock(): None}
-    for trial, pruned in zip(trials, ([False] * 3, [False, True]), strict=True):
-        trial.suggest_float.side_effect = lambda name, *_, **__: {"forgetting": 0.03, "radius": 0.1}[name]
-        trial.should_prune.side_effect = pruned
-
-    def optimise(objective: Callable[[Any], float], n_trials: int) -> None:
-        for trial in trials:
-            with contextlib.suppress(PrunedError):
-                trials[trial] = objective(trial)
-
-    optuna.TrialPruned, optuna.create_study.return_value.optimize = PrunedError, optimise
-    result: dw.Result = page.run()["result"]
-    ends = [256, 512, 600]
-    means = {end: result.cumulative_regret[:, end - 1].mean() for end in ends}
-    lines = [f"episode {end}: regret {mean:.1f}" for end, mean in means.items()]
-    assert page.capsys.readouterr().out.splitlines()[:3] == lines
-    scalars = [call.args for call in board.SummaryWriter.return_value.add_scalar.call_args_list]
-    assert scalars[:3] == [("regret", pytest.approx(mean), end) for end, mean in means.items()]
-    assert [name for name, *_ in scalars[3:]] == [f"combination_lock/{own}/0" for own in QUICKSTART.agents]
-    assert [(*call.args, call.kwargs["step"]) for call in mlflow.log_metric.call_args_list] == scalars[:3]
-    reported = [[call.args[1] for call in trial.report.call_args_list] for trial in trials]
-    assert reported == [ends, ends[:2]]
-    assert [*trials.values()] == [pytest.approx(means[600]), None]
+def check_promises(name: str, text: str, found: Any, printed: str) -> None:
+    """Check what a page promises of the names that its code leaves behind, and of what it prints."""
+    match name:
+        case "README.md":
+            assert len(blocks(text, "python")[0].splitlines()) <= 10
+            assert found.result.cumulative_regret.shape == (2, 3, 8, 200)
+            assert found.result.axes == ("radius", "rate", "run", "episode")
+            assert found.best.num_runs == 6
+            assert found.decision.arm in range(3)
+            assert isinstance(found.agent.forgetting, dw.forgetting.ExponentialWeights)
+            assert found.variation == found.env.variation(1000).total > 0
+            assert found.mine.spec == dw.Spec(num_states=2, num_actions=2, dim=4, horizon=1)
+        case "docs/clock-time.md":
+            assert found.bandit.summary().samples == 4
+            assert found.sampler.summary().rewards == 1
+        case "docs/gymnasium.md":
+            assert found.regret > 0
+        case "docs/interop.md":
+            ends = [256, 512, 600]
+            means = {end: found.result.cumulative_regret[:, end - 1].mean() for end in ends}
+            lines = [f"episode {end}: regret {mean:.1f}" for end, mean in means.items()]
+            assert printed.splitlines()[:3] == lines
+            scalars = [call.args for call in found.writer.add_scalar.call_args_list]
+            assert scalars[:3] == [("regret", pytest.approx(mean), end) for end, mean in means.items()]
+            labels = EXPERIMENTS["quickstart"].agents
+            assert [tag for tag, *_ in scalars[3:]] == [f"combination_lock/{label}/0" for label in labels]
+            metrics = [(*call.args, call.kwargs["step"]) for call in found.mlflow.log_metric.call_args_list]
+            assert metrics == scalars[:3]
+            reported = [[call.args[1] for call in trial.report.call_args_list] for trial in found.trials]
+            assert reported == [ends, ends[:2]]
+            assert [*found.trials.values()] == [pytest.approx(means[600]), None]
+        case "docs/named-arms.md":
+            assert found.decision.arm in ("red", "blue")
+            assert found.best == ["red"]
+            assert found.found.rows == 20
+            np.testing.assert_allclose(found.features[0, 1:3], [0, 0.5])  # four terms
+            assert np.linalg.norm(found.features, axis=1).max() <= 1
+            assert found.hybrid.arms == ["red", "blue"]
+            (schema,) = blocks(text, "toml")
+            Path("schema.toml").write_text(schema, encoding="utf-8")
+            encoder = Encoder.from_toml("schema.toml")
+            assert encoder == Encoder.from_table(tomllib.loads(schema))
+            encoded = encoder({"age": 90, "hour": 23, "country": "ES", "city": None})
+            values = dict(zip(encoder.names, encoded, strict=True))
+            assert values["country is unknown"] == pytest.approx(6**-0.5)
+            assert f"at most {MOST_WORDS:,} of them" in text
+        case "docs/notebooks.md":
+            assert found.again.table().rows == found.study.table().rows
+            assert found.found.mean > 0
+            assert Path("mine.html").stat().st_size > 100_000
+            (shown,) = re.findall(r"```\n<(.*)…>\n", text)
+            assert f"<{shown}"[:60] in repr(found.one)
+            assert all("<img" in figure._repr_html_() for figure in (found.result, found.best))
+            for owner, kind in (("result", dw.Result), ("study", FinishedStudy)):
+                for method in re.findall(rf"`{owner}\.(\w+)\(", text):
+                    assert callable(getattr(kind, method)), method
+        case "docs/online-bandits.md":
+            assert found.restored.summary().pending == found.bandit.summary().pending - 1 == 0
+            with pytest.raises(ValueError, match="was rewarded already"):
+                found.bandit.learn(found.waiting[1].id, 0.3)
+            assert (LARGEST_FEATURE, LARGEST_REWARD) == (1e6, 1e100)
+            assert "Features beyond ±1e6 and rewards beyond ±1e100 are refused" in text
+            bandit = Bandit("greedy", dim=2)
+            for _ in range(10_001):
+                bandit.decide([[1.0, 0.0]])
+            assert bandit.summary().pending == 10_000
+        case "docs/online-episodes.md":
+            assert found.result.returns[-20:].mean() > 0.9
+        case "docs/production.md":
+            service, restarted = found.service.bandit, found.restarted.bandit
+            assert bits(service.state) == bits(restarted.state)
+            assert service.pending() == restarted.pending()
+            assert service.summary().decisions == 120
+            assert load(found.service.path).summary().decisions == 81
+            cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+            assert set(re.findall(r"`(\w+)`", " ".join(cells))) == {field.name for field in fields(Summary)}
+        case "docs/replay.md":
+            assert found.fast.differences["logged"]["running"].low >= -1
+            assert replay(DecisionLog("decisions.jsonl"), {"uniform": {}}).rows == 1
+            (options,) = blocks(text, "toml")
+            Path("replay.toml").write_text(options, encoding="utf-8")
+            columns = "--action article --reward click --features age,y --propensity chance"
+            assert main(["replay", "log.csv", *columns.split(), "--options", "replay.toml"]) == 0
+            assert f"`dim` is at most {MAX_WEIGHTS}" in text
+            assert f"at a level of {INDEPENDENCE_LEVEL:g}" in text
+        case "docs/robust.md":
+            (table,) = blocks(text, "toml")
+            environment: Any = make_environment("environment", tomllib.loads(table)["environment"], 50)
+            assert environment.corruption == WrongUnit(0.01, -1.0)
+        case "docs/scenarios.md":
+            assert printed.endswith("(166, 333)\n")
+            assert len(found.mine.values) == len(found.played.values) == found.scenario.rounds
+            assert all(contestants.policy_named("mine", kind) for kind in contestants.POLICY_SETS)
+            assert len(found.swum.values) == found.river.rounds
+        case "docs/scikit-learn.md":
+            assert found.found["forgetting"] != 1.0
+            assert found.mean.shape == found.std.shape == (5,)
+            assert found.arms.tolist() == [2, 0]
 
 
 @pytest.mark.parametrize("name", WITH_BASH)
