@@ -73,18 +73,13 @@ def test_a_fresh_start_is_recomputed_and_one_that_never_comes_is_found(
     assert violated(audited(mixture, jumping(), **sizes)) >= {"gram_recursion", "count_recursion"}
 
 
-def test_an_agent_may_learn_its_noise_without_a_mixture() -> None:
+def test_an_agent_may_learn_its_noise_without_a_mixture_and_theorys_radius_is_not_in_its_units() -> None:
     learning = replace(agent("d_lin_ucb"), noise=LearntNoise())  # pyright: ignore
     found = audited(learning, make_bandit(noise_scale=0.3), **SIZES)
     assert {"learnt_noise", "radius", "index"} <= found.keys()
     assert violated(found) & {"learnt_noise", "radius", "bonus", "index", "action"} == set()
-
-
-def test_the_radius_of_theory_is_not_in_units_of_the_learnt_noise() -> None:
-    learning = replace(agent("d_lin_ucb"), noise=LearntNoise())  # pyright: ignore
     found = audited(learning, make_bandit(noise_scale=0.3), **SIZES, beta_scale=1.0)
-    assert found["theory_radius"].radius_share == 1
-    assert violated(found) == set()
+    assert (found["theory_radius"].radius_share, violated(found)) == (1, set())
 
 
 def test_theory_knows_no_radius_of_a_mixture() -> None:

@@ -7,8 +7,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from driftwise.analysis.docstrings import fill_prose
 from driftwise.analysis.table import Cell, Table, TableColumn, numbers, words
-from driftwise.analysis.terminal import paragraph, terminal_text
+from driftwise.analysis.terminal import terminal_text
 
 letters = st.text("abcdefghij_", min_size=1, max_size=24)
 prose = st.lists(letters, max_size=12).map(" ".join)
@@ -89,7 +90,7 @@ def test_where_names_leave_no_room_every_row_is_a_paragraph() -> None:
 
 def test_paragraphs_cut_no_name() -> None:
     name = "OPT-WLSVI-" * 6
-    assert paragraph(f"{'word ' * 10}{name} is an agent").splitlines() == [
+    assert fill_prose(f"{'word ' * 10}{name} is an agent", 80).splitlines() == [
         ("word " * 10).strip(),
         f"{name} is an agent",
     ]

@@ -65,11 +65,6 @@ def terminal_text(table: Table, width: int) -> str:
     return "\n\n".join(_draw(band, width) for band in bands)
 
 
-def paragraph(text: str) -> str:
-    """Return prose in lines of 80 columns; no name is cut."""
-    return "\n".join(_wrap(text, 80))
-
-
 def _fit(columns: Sequence[_Column], width: int) -> bool:
     return sum(column.narrowest for column in columns) + _GAP * (len(columns) - 1) <= width
 

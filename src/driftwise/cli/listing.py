@@ -1,7 +1,6 @@
 """`driftwise list` and `driftwise show`; `driftwise init` and `driftwise validate`."""
 
 import dataclasses
-import textwrap
 from pathlib import Path
 
 import typer
@@ -9,7 +8,7 @@ import typer
 from driftwise.base.validation import require_choice
 from driftwise.cli import app
 from driftwise.cli.app import InputError, check
-from driftwise.cli.output import os_errors, output_width, print_table
+from driftwise.cli.output import os_errors, output_width, print_paragraph, print_table
 
 _LEFT_OUT = ("exploration", "paper")  # columns that an overview leaves out
 _WIDE = 160  # columns, in which it has them
@@ -71,7 +70,7 @@ def _validate(file_or_name: str = app.FILE_OR_NAME) -> None:
     print_table(study_environments_table(study))
     table = agents_table(study, study.environments)
     print_table(table.without("environment") if len(study.environments) == 1 else table)
-    print(textwrap.fill(NUMBERS_NOTE, 80))
+    print_paragraph(NUMBERS_NOTE)
 
 
 @app.command("list", 'list algorithms --problem "linear MDP"', "list environments --with bandit")

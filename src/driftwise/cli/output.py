@@ -26,9 +26,9 @@ def print_table(table: Any) -> None:
 
 def print_paragraph(text: str, end: str = "\n") -> None:
     """Print a text in lines of at most 80 letters."""
-    from driftwise.analysis.terminal import paragraph
+    from driftwise.analysis.docstrings import fill_prose
 
-    print(paragraph(text), end=end)
+    print(fill_prose(text, 80), end=end)
 
 
 @contextlib.contextmanager
