@@ -22,10 +22,7 @@ class Detector(Protocol):
         """Return the initial state, in the array library and precision of `like`."""
 
     def detect(self, state: Any, observed: Array, chance: Array) -> tuple[Any, Array]:
-        """Return the state after `observed` and whether there is an alarm; `chance` is uniform in [0, 1).
-
-        The given state is not modified, since an observation may be discarded later.
-        """
+        """Return a new state after `observed`, and whether there is an alarm; `chance` is uniform."""
         ...
 
 
@@ -47,8 +44,7 @@ class Glr:
 
     Only splits among the last `window` observations are tested; all older ones count in $\hat\mu_{1:s}$. $c$
     is `threshold_scale`. Rewards in [0, 1] have $\sigma \le 1/2$. Besson, Kaufmann, Maillard & Seznec,
-    "Efficient Change-Point Detection for Tackling Piecewise-Stationary Bandits", JMLR 2022, with the
-    threshold of its experiments.
+    "Efficient Change-Point Detection for Tackling Piecewise-Stationary Bandits", JMLR 2022, experiments.
     """
 
     events = ("alarms", "restarts")
@@ -72,10 +68,7 @@ class Glr:
 
 
 def split_ratios(state: GlrState, observed: Array, noise_scale: Numeric) -> tuple[GlrState, Array, Array]:
-    r"""Return the state after an observation, which splits `[window]` exist, and their likelihood ratios.
-
-    $\frac{s(n-s)}{2\sigma^2n}(\hat\mu_{1:s} - \hat\mu_{s+1:n})^2$ for a split after the first $s$ of $n$.
-    """
+    """Return the state after an observation, which splits `[window]` exist, and their likelihood ratios."""
     xp, dtype, window = namespace(state.sums), state.sums.dtype, len(state.sums)
     count, total = state.count + 1, state.total + observed
     slots = xp.arange(window)

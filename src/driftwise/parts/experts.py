@@ -1,15 +1,6 @@
-r"""Exponential weights over experts: the EXP3 family for bandit feedback, and fixed share for full feedback.
+"""Exponential weights over experts: the EXP3 family for bandit feedback, and fixed share for full feedback.
 
-The EXP3 family is one update with four parameter choices:
-
-| recipe | $\gamma$, `mixing` | $\eta$, `step_size` | $\beta$, `bonus` | $\alpha$, `sharing` |
-|---|---|---|---|---|
-| `exp3` | $\sqrt{I\ln I/((e-1)N)}$ | $\gamma/I$ | 0 | 0 |
-| `exp3_p`, `"auer"` | $2\sqrt{0.6\,I\ln I/N}$ | $\gamma/(3I)$ | $2\sqrt{\ln(IN/\delta)/(IN)}$ | 0 |
-| `exp3_p`, `"bubeck"` | $1.05\sqrt{I\ln I/N}$ | $0.95\sqrt{\ln I/(IN)}$ | $\sqrt{\ln(I/\delta)/(IN)}$ | 0 |
-| `exp3_s` | $\sqrt{I(S\ln(IN)+e)/((e-1)N)}$ | $\gamma/I$ | 0 | $1/N$ |
-
-$I$ is `num_arms`, $N$ is `num_rounds`. The mixing is at most 3/5 in Auer's EXP3.P, elsewhere at most 1.
+The recipes of the EXP3 family are numbers of one update, for I arms and N rounds.
 """
 
 from __future__ import annotations
@@ -31,10 +22,10 @@ class Exp3:
 
     $p_i = (1-\gamma)\,w_i/W + \gamma/I$ with $W = \sum_j w_j$. After arm $a$ gained $x$, for all arms,
 
-    $$w_i \leftarrow w_i\exp\Big(\eta\,\frac{x\,1\{i=a\} + \beta}{p_i}\Big) + \frac{e\alpha}{I}\,W.$$
+    $$w_i \leftarrow w_i\exp\Big(\eta\,\frac{x\,1\{i=a\} + \beta}{p_i}\Big) + \frac{e\alpha}{I}\,W,$$
 
-    The state is the logarithms of the weights, `[..., I]`, shifted so that the largest is 0. Gains are
-    clipped to [0, 1]. With several arms `mixing` $\gamma$ must be positive, so that no probability is 0.
+    with `mixing` $\gamma$, `step_size` $\eta$, `bonus` $\beta$ and `sharing` $\alpha$. The state is the
+    logarithms of the weights, `[..., I]`, shifted so that the largest is 0. Gains are clipped to [0, 1].
     """
 
     num_arms: int = count()

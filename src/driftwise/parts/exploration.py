@@ -65,10 +65,7 @@ class Ucb(Exploration):
 
 @part
 class CautiousUcb(Exploration):
-    """Optimism where rewards may be corrupted: `β√(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ) + w√(φᵀ Λ⁻¹ φ)`.
-
-    The radius β covers noise, the widening w corruption: see `driftwise.parts.least_squares.Caution`.
-    """
+    """`β√(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ) + w√(φᵀ Λ⁻¹ φ)`: the radius β covers noise, the widening w corrupted rewards."""
 
     radius: Numeric | Radius = number(at_least=0, or_part=Radius)
     widening: Numeric = number(at_least=0)
@@ -192,10 +189,7 @@ class Softmax(Unperturbed):
 
 @part
 class InverseGap(Unperturbed):
-    """Inverse-gap weighting: `p(a) = 1/(N + γ(q_b − q_a))`, and the rest for the best action b.
-
-    γ = 0 is uniform, a large γ greedy. Of the N available actions, tied best ones share the rest equally.
-    """
+    """Inverse-gap weighting of N actions: `p(a) = 1/(N + γ(q_b − q_a))`, and the rest for the best, b."""
 
     gamma: Numeric = number(at_least=0)
 

@@ -1,8 +1,4 @@
-"""Forgetting: a weight function ω(t, τ) ∈ [0, 1], and the recursion on the moments that implements it.
-
-`weights` is the definition, and `update` equals the weighted sum that it defines. Only
-`DirectionalForgetting` is not a weight function: it multiplies the past by matrices.
-"""
+"""Forgetting: a weight function ω(t, τ) ∈ [0, 1], and the recursion on the moments that implements it."""
 
 from __future__ import annotations
 
@@ -103,10 +99,9 @@ class WindowMemory(NamedTuple):
 class SlidingWindow(UnitWeights):
     """Sliding window of the last `length` samples: `ω = 1[τ ≥ t − length]`.
 
-    The newest sample is added and the oldest subtracted. Every `length` ticks the sum of the samples since
-    the last renewal replaces the running sum, so that rounding errors do not accumulate. `capacity` is the
-    size of the ring buffer, at least the largest `length` of a grid, rounded up to a power of two, so that
-    similar lengths share a compiled program.
+    Every `length` ticks the sum of the samples since the last renewal replaces the running sum, so that
+    rounding errors do not accumulate. `capacity` is the size of the ring buffer, at least the largest
+    `length` of a grid, rounded up to a power of two: similar lengths share a compiled program.
     """
 
     length: Numeric = number(at_least=1, integer=True)
@@ -172,14 +167,10 @@ class DirectionalForgetting(Forgetting):
     $$\Lambda \leftarrow \rho\Lambda + (1-\rho)\lambda I, \qquad b \leftarrow \rho b, \qquad
     \tilde\Lambda \leftarrow \rho\tilde\Lambda + (1-\rho)\lambda I.$$
 
-    With $\eta = 1$ this is exponential weights of rate $\rho$, in $\Lambda$ and $b$. The noise part of
-    $\tilde\Lambda$ would decay by $\rho^2$, its ridge must not decay below $\lambda$: decaying by $\rho$
-    covers both. $\tilde\Lambda \preceq \Lambda$ is the covariance of $b - \Lambda\theta$ in units of the
-    noise variance. In place of $\sum\omega$ stands $\max\{0, \operatorname{tr}\Lambda - d\lambda\}$, in the
-    step where it is largest.
-
-    Reference: Lai & Bernstein, "SIFt-RLS: Subspace of Information Forgetting Recursive Least Squares", 2024.
-    The matrix $\tilde\Lambda$ and its decay are ours.
+    With $\eta = 1$ this is exponential weights of rate $\rho$, in $\Lambda$ and $b$. $\tilde\Lambda$ covers
+    the covariance of $b - \Lambda\theta$ in units of the noise variance. In place of $\sum\omega$ stands
+    $\max\{0, \operatorname{tr}\Lambda - d\lambda\}$, in the step where it is largest. Lai & Bernstein,
+    "SIFt-RLS: Subspace of Information Forgetting Recursive Least Squares", 2024; $\tilde\Lambda$ is ours.
     """
 
     rate: Numeric = number(above=0, at_most=1)

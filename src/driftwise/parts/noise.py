@@ -46,12 +46,9 @@ class ErrorSums(NamedTuple):
 def forecast_episode(
     gram: Array, cross: Array, features: Array, rewards: Array, ahead: Array, successors: Array
 ) -> Forecast:
-    """Return the forecast of `r_h + V_{h+1}(s_{h+1})` for each step; `ahead` `[H, S]` are the `V_{h+1}`.
-
-    `gram` is `[H, d, d]`, `cross` `[H, d, 1+S]`, or `[H, d, 1]` without successors.
-    """
+    """Return the forecast of `r_h + V_{h+1}(s_{h+1})` for each step; `ahead` `[H, S]` are the `V_{h+1}`."""
     xp, target = namespace(gram), cross[..., 0]
-    if cross.shape[-1] > 1:
+    if cross.shape[-1] > 1:  # with successors
         values = xp.concat([xp.ones_like(ahead[..., :1]), ahead], axis=-1)
         target = (cross @ values[..., None])[..., 0]  # y = (r, e_{s'}), values (1, V)
         rewards = rewards + ahead[xp.arange(len(successors)), successors]

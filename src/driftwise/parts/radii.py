@@ -90,10 +90,7 @@ def log_determinant(gram: Array, ridge: Array) -> Array:
 
 @part
 class MixtureRadius(Radius):
-    r"""$\beta = c\,H\sqrt{J\log(JT/\delta)}$ with $T = KH$, for a regression on $J$ known kernels.
-
-    Cai, Yang, Jin & Wang 2019, in the theorem on the regret of OPPO, which leaves $c$ = `scale` open.
-    """
+    r"""$c\,H\sqrt{J\log(JT/\delta)}$, $T = KH$, of OPPO with $J$ kernels (Cai, Yang, Jin & Wang 2019)."""
 
     horizon: Numeric = number(at_least=1, integer=True)
     num_episodes: Numeric = number(at_least=1, integer=True)
@@ -138,8 +135,7 @@ class BernsteinRadius(Radius):
 class MirrorDescentRadius(Radius):
     r"""$b\sqrt{\lambda S^2 + 2\zeta\log(1/\delta') + (6\zeta^2+\zeta)D}$, for `MirrorDescent`.
 
-    $D$ is the `memory` of its moments. $\delta' = \delta/N$ for a known number `shares` of rounds;
-    `shares=0` is a schedule for runs of unknown length. `scale` is $b$.
+    $D$ is the `memory` of its moments, `scale` $b$, and $\delta'$ that of `ConfidenceRadius`.
     """
 
     norm_bound: Numeric = number(above=0)
@@ -194,8 +190,7 @@ class SelfConcordantRadius(Radius):
 class LocalVariationRadius(Radius):
     r"""$\beta + \sqrt{d\,n}\,(B_\theta + H B_\mu)$ after $n$ samples of an epoch with these variations.
 
-    $B_\theta$ and $B_\mu$ are `reward_variation` and `transition_variation` of the epoch: one entry per
-    epoch; the last one also holds for all later epochs. Zhou, Chen, Varshney & Jagmohan 2020.
+    The variations have one entry per epoch; the last one also holds for all later epochs (Zhou et al. 2020).
     """
 
     radius: Numeric = number(at_least=0)
@@ -263,8 +258,7 @@ class Phases:
 class CountRadius:
     r"""$b\sqrt{(c + g \log t + l \log\tau)/\max(1, N)} + w$ after N samples, in step t since a restart.
 
-    The last restart was in step τ of the run. `scale` is b, `constant` c, `growth` g, `lateness` l;
-    `widening` is w, a number or `Phases`.
+    The last restart was in step τ. `scale` is b, `constant` c, `growth` g, `lateness` l, `widening` w.
     """
 
     constant: Numeric = number(at_least=0)

@@ -1,6 +1,5 @@
 """The one ridge regression: in each step h, of the target `y = (r, e_{s'})` on φ.
 
-With finitely many states the moments give `w_h = Λ⁻¹ (cross_r + cross_P V_{h+1})` without stored history.
 Counts of visits are regressions too: one for each step, state and action, on the feature 1, without a ridge.
 """
 

@@ -1,7 +1,4 @@
-"""Value-targeted regression, for mixtures of known kernels.
-
-With `P_h = Σ_j c_j ψ_{j,h}` and `ψ_j = φᵀμ_j`, `P_h V = Σ_j c_j (ψ_j V)` is linear in the mixture `c`.
-"""
+"""Value-targeted regression: for `P_h = Σ_j c_j ψ_{j,h}`, `P_h V = Σ_j c_j (ψ_j V)` is linear in `c`."""
 
 from __future__ import annotations
 

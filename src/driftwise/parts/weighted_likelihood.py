@@ -125,8 +125,7 @@ def solve_likelihood(sums: GradientSums, aim: Array, start: Array) -> Array:
 def project_likelihood(sums: GradientSums, inverse: Array, estimate: Array, bound: Numeric) -> Array:
     """Return the θ of the ball that minimises `‖G(θ̂) − G(θ)‖` in the norm of a matrix.
 
-    It lies on the sphere if the estimate is outside. These are Gauss-Newton steps whose quadratic model is
-    minimised exactly on the ball; a step without progress is halved.
+    These are Gauss-Newton steps, minimised exactly on the ball; a step without progress is halved.
     """
     xp = namespace(estimate)
     aim, length = sums(estimate)[0], xp.sqrt(xp.sum(estimate**2))

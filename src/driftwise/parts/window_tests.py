@@ -65,9 +65,8 @@ class WindowTest(ChangeTest):
 
     $$|a^\top(\hat\theta_p - \hat\theta_w)| > \beta_p\|a\|_{V_p^{-1}} + \beta_w\|a\|_{V_w^{-1}}.$$
 
-    The $i$-th regression to start has the share $\delta_i = 6\delta/(\pi^2i^2)$ of $\delta$: without a change
-    all sets contain the parameter with probability $1-\delta$. Forced exploration plays the row of largest
-    width.
+    The $i$-th regression to start has the share $\delta_i = 6\delta/(\pi^2i^2)$: without a change all sets
+    contain the parameter with probability $1-\delta$. Forced exploration plays the row of largest width.
     """
 
     num_levels: int
@@ -188,8 +187,7 @@ class LinkTest(WindowTest):
       \qquad \zeta = 1 + RS,$$
 
     with $V$ the sum of curvatures, as in `MirrorDescent` without forgetting: the confidence sets of GLB-OMD
-    (Zhang, Xu, Zhao & Sugiyama 2025), for $\lambda$ of at least
-    `driftwise.parts.mirror_descent.least_ridge`.
+    (Zhang, Xu, Zhao & Sugiyama 2025), for $\lambda$ of at least `mirror_descent.least_ridge`.
     """
 
     num_levels: int = count()

@@ -1,18 +1,10 @@
 r"""How fast a linear bandit should forget, from the number of rounds $K$ and the variation $\Delta$.
 
 Each tuning is a memory: a window, a restart period, or what exponential weights have, $1/\log(1/\eta)$
-(`"corrected"`) or $1/(1-\eta)$ (as D-LinUCB was published).
-
-| `tuning` | memory in rounds | regret |
-|---|---|---|
-| `"published"` | $(dK/\Delta)^{2/3}$ | claimed: $d^{2/3}\Delta^{1/3}K^{2/3}$ |
-| `"corrected"` | $((d\lambda)^{1/2}K/\Delta)^{1/2}$ | as follows |
-| the same, $\lambda=1$ | $d^{1/4}(K/\Delta)^{1/2}$ | $d^{7/8}\Delta^{1/4}K^{3/4}$ |
-| the same, $\lambda=d$ | $(dK/\Delta)^{1/2}$ | $d^{3/4}\Delta^{1/4}K^{3/4}$ |
-| `"orthogonal"` | $(dK/\Delta)^{2/3}$ | $d^{2/3}\Delta^{1/3}K^{2/3}$ for orthogonal arms |
-
-$\lambda = d$ is Wang, Zhao & Zhou's (2023) for WeightUCB; for the others it is our derivation. The other
-published tunings rest on a step that holds for orthogonal arms only (Touati & Vincent 2020, Section 4).
+(`"corrected"`) or $1/(1-\eta)$ (as D-LinUCB was published). It is $((d\lambda)^{1/2}K/\Delta)^{1/2}$ for
+`"corrected"` and $(dK/\Delta)^{2/3}$ for `"published"`, which rests on a step that holds for orthogonal arms
+only (Touati & Vincent 2020, Section 4), and for `"orthogonal"` arms. $\lambda = d$ is Wang, Zhao & Zhou's
+(2023) for WeightUCB; for the others it is our derivation.
 """
 
 from __future__ import annotations
@@ -111,10 +103,7 @@ def inverse_gap_scale(
 
 @check_keywords
 def adversarial_period(*, dim: Count, num_arms: Count, num_episodes: Count, variation: NonNegative) -> int:
-    r"""$\lceil(\sqrt{3d\log N}\,K/(2\Delta))^{2/3}\rceil$, at most $K$: the blocks of Restart-Adv.
-
-    They minimise $2K\sqrt{3d\log N/E} + 2\Delta E$ (Cheung, Simchi-Levi & Zhu 2022).
-    """
+    r"""$\lceil(\sqrt{3d\log N}\,K/(2\Delta))^{2/3}\rceil$, at most $K$ (Cheung, Simchi-Levi & Zhu 2022)."""
     if not variation:
         return num_episodes
     length = (math.sqrt(3 * dim * math.log(num_arms)) * num_episodes / (2 * variation)) ** (2 / 3)

@@ -68,8 +68,7 @@ def bandit_radius(
     r"""$\beta = \sqrt\lambda S + \sigma\sqrt{2\log(N/\delta) + d\log(1 + n/(\lambda d))}$, as one number.
 
     `samples` $n$ is the window, the period, or $(1-\eta^{2K})/(1-\eta^2)$ of exponential weights, `shares`
-    $N$ the rounds for windows and weights, the epochs for restarts. `driftwise.parts.radii.ConfidenceRadius`
-    follows the run.
+    $N$ the rounds for windows and weights, the epochs for restarts.
     """
     ridge = bandit_ridge(dim=dim, ridge=ridge)
     shares = require_number("shares", shares, at_least=1)
@@ -78,10 +77,7 @@ def bandit_radius(
 
 
 def means_threshold(num_samples: Any, num_splits: Any, failure: Any, xp: Any = _FloatNamespace) -> Any:
-    r"""$\log(\pi^2mn^2/(3\delta))$ for $n$ samples and $m$ splits, with `failure` $\log(1/\delta)$.
-
-    With probability $1-\delta$ the likelihood ratio of an unchanged mean stays below for all $n$.
-    """
+    r"""$\log(\pi^2mn^2/(3\delta))$ for $n$ samples and $m$ splits, with `failure` $\log(1/\delta)$."""
     return math.log(math.pi**2 / 3) + xp.log(num_splits) + 2 * xp.log(num_samples) + failure
 
 
@@ -104,8 +100,7 @@ def samples_until_found(
       \sqrt{\log\frac2{\delta_D}}, \qquad \delta_k = \frac{6\delta}{\pi^2k^2N},$$
     or None: a change that comes too soon is never found. `before` is $\nu$, `shift` $\Delta$, `miss`
     $\delta_D$, `num_streams` the number $N$ of tested means, and `epoch` $k$ one more than the alarms so far.
-    A test that keeps `window` samples has at most $w - 1$ splits, and must find a change while they contain
-    it.
+    A test that keeps `window` samples must find a change while they contain it.
     """
     shift = require_number("shift", shift, above=0)
     failure = math.log(math.pi**2 * epoch**2 * num_streams / (6 * delta))
@@ -121,10 +116,7 @@ def samples_until_found(
 
 
 def first_count(holds: Callable[[int], bool], limit: int) -> int | None:
-    """Return the first number from 1 to `limit` at which a condition holds, None if there is none.
-
-    Numbers are tried in steps of 5 %, then by bisection: a condition may fail again further on.
-    """
+    """Return the first number from 1 to `limit` at which a condition holds, up to steps of 5 %, or None."""
     too_few, enough = 0, 1
     while not holds(enough):
         if enough >= limit:

@@ -1,9 +1,8 @@
-r"""Steps that fail: two of the published analyses of forgetting, a bound that holds round by round only, and
-an assumption on signed measures that does not bound what it has to.
+r"""Steps that fail in published analyses of forgetting, and an assumption that does not bound what it has to.
 
-Cheung, Simchi-Levi & Zhu (2019, Lemma 1) bound the bias of a window through $M = V^{-1}X$, where
-$X=\sum_{\tau\le p}A_\tau A_\tau^\top$ is a part of $V = \sum_\tau A_\tau A_\tau^\top+\lambda I$: they need
-$y^\top My\ge 0$ for all $y$. Touati & Vincent (2020, Appendix A) show why it is not so.
+Cheung, Simchi-Levi & Zhu (2019, Lemma 1) need $y^\top V^{-1}Xy\ge 0$ for all $y$, where
+$X=\sum_{\tau\le p}A_\tau A_\tau^\top$ is a part of $V = \sum_\tau A_\tau A_\tau^\top+\lambda I$. Touati &
+Vincent (2020, Appendix A) show why it is not so.
 """
 
 from __future__ import annotations
@@ -75,11 +74,10 @@ def crossings(
 ) -> Crossings:
     r"""$|S_t|/\sqrt{\tilde V_t}$ against $\sqrt{2\log(1/\delta')+\log(\tilde V_t/\lambda)}$, $x\equiv1$.
 
-    In one dimension; $S_t=\sum_{\tau\le t}\eta^{t-\tau}\varepsilon_\tau$ with standard Gaussian noise and
-    $\tilde V_t=\sum_{\tau\le t}\eta^{2(t-\tau)}+\lambda$. $S_t$ is nearly independent after $1/(1-\eta)$
-    rounds, so that it almost surely crosses a fixed radius: the inequality of Russac, Vernade & Cappé (2019)
-    holds for each fixed round, not for all at once (Y.-S. Wu, 2026). With `shares=1` $\delta' = \delta$, as
-    published; see `driftwise.theory.confidence.log_failure`.
+    $S_t=\sum_{\tau\le t}\eta^{t-\tau}\varepsilon_\tau$ with standard Gaussian noise and $\tilde
+    V_t=\sum_{\tau\le t}\eta^{2(t-\tau)}+\lambda$. $S_t$ is nearly independent after $1/(1-\eta)$ rounds, so
+    that it almost surely crosses a fixed radius: the inequality of Russac, Vernade & Cappé (2019) holds for
+    each fixed round, not for all at once (Y.-S. Wu, 2026). `shares=1` is as published, see `log_failure`.
     """
     noise = np.random.default_rng(seed).normal(size=(num_runs, num_rounds))
     total, squares = np.zeros(num_runs), 0.0
@@ -121,10 +119,9 @@ def signed_measures(
 ) -> SignedMeasures:
     r"""Measures with $\|\mu(S)\| = \sqrt d$ whose ridge term is hundreds of times what that allows.
 
-    $\phi = (1/\sqrt2, \pm\epsilon)$ in the two states, $\mu_1 = \frac{\sqrt2}2(1, 1)$ and
-    $\mu_2 = \frac{0.45}\epsilon(1, -1)$, so that one stays with probability 0.95; $V = (H, 0)$. `size` is
-    $\epsilon$. The masses of $\mu_2$ cancel in $\mu(S) = (\sqrt2, 0)$, but $\int V\,d\mu$ is of the order
-    $H/\epsilon$, along a direction that $\|\phi\|_{\Lambda^{-1}}$ hardly sees.
+    $\phi = (1/\sqrt2, \pm\epsilon)$ in the two states, $\mu_1 = \frac{\sqrt2}2(1, 1)$, $\mu_2 =
+    \frac{0.45}\epsilon(1, -1)$, $V = (H, 0)$ and `size` $\epsilon$. Masses cancel in $\mu(S)$, but
+    $\int V\,d\mu$ is of the order $H/\epsilon$, along a direction that $\|\phi\|_{\Lambda^{-1}}$ hardly sees.
     """
     size = require_number("size", size, above=0, at_most=math.sqrt(0.5))
     root, leaning = math.sqrt(0.5), 0.45 / size

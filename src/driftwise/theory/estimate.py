@@ -1,17 +1,10 @@
 r"""How much an environment drifts, from logged rounds: the path of its parameter, and its variation.
 
-Least squares in windows of the log give a path $\hat\theta_j$ whose plain variation (`plug_in`) is mostly
-noise. Therefore windows are joined to pieces,
-
-$$\min_{\text{pieces}}\ \sum_{\text{pieces}} \mathrm{RSS}/\hat\sigma^2 + q\cdot(\text{number of pieces}),$$
-
-exactly, by dynamic programming (optimal partitioning, Jackson et al. 2005), with $q$ the $1-\alpha/m$
-quantile of $\chi^2$, and the expected square of the noise is subtracted from each squared step between them.
-The estimate contains all variation of jumps, and less than all of a path that moves continuously.
-
-The lower end of the interval is that of jumps between pieces. Its upper end is the largest of a path that is
-linear within pieces and turns between windows, and of a random walk, unless the data excludes one. Noise is
-taken to be normal, with one covariance: results for transitions are approximate.
+The windows of the log are joined to pieces that minimise $\mathrm{RSS}/\hat\sigma^2$ and a price for each,
+exactly, by dynamic programming (optimal partitioning, Jackson et al. 2005), where the price is the $1-\alpha/m$
+quantile of $\chi^2$; the expected square of the noise is subtracted from each squared step between them. The
+estimate contains all variation of jumps, and less than all of a path that moves continuously. Noise is taken
+to be normal, with one covariance: results for transitions are approximate.
 """
 
 from __future__ import annotations

@@ -22,16 +22,10 @@ _FASTEST = 700.0  # exp(−700) is still a positive float64; all but the newest 
 def opt_wlsvi_rate(
     *, dim: Count, horizon: Count, num_episodes: Count, variation: NonNegative, tuning: RateTuning = "paper"
 ) -> float:
-    r"""The forgetting rate η of OPT-WLSVI.
+    r"""The forgetting rate η of OPT-WLSVI: $\log(1/\eta) = (\Delta/(dK))^{1/2}$ for `"paper"` (Corollary 1).
 
-    | `tuning` | $\log(1/\eta)$ | regret | source |
-    |---|---|---|---|
-    | `"paper"` | $(\Delta/(dK))^{1/2}$ | $d^{5/4}H^2\Delta^{1/4}K^{3/4}$ | Corollary 1 |
-    | `"horizon_aware"` | $(\Delta/(dHK))^{1/2}$ | $d^{5/4}H^{7/4}\Delta^{1/4}K^{3/4}$ | ours |
-    | `"ridge_dim"` | $(\Delta/(d^{3/2}HK))^{1/2}$, $\lambda=d$ | $d^{9/8}H^{7/4}\Delta^{1/4}K^{3/4}$ | ours |
-    | `"orthogonal"` | $(\Delta/(d^{3/2}HK))^{2/3}$, one-hot $\phi$ | $dH^{5/3}\Delta^{1/3}K^{2/3}$ | ours |
-
-    A variation of zero gives `η = 1`.
+    It is $(\Delta/(dHK))^{1/2}$ for `"horizon_aware"`, $(\Delta/(d^{3/2}HK))^{1/2}$ for `"ridge_dim"` and
+    $(\Delta/(d^{3/2}HK))^{2/3}$ for `"orthogonal"`, which are ours.
     """
     of_dim = dim if tuning in ("paper", "horizon_aware") else dim**1.5
     scale = of_dim * (1 if tuning == "paper" else horizon) * num_episodes
@@ -144,8 +138,7 @@ def lsvi_ucb_radius(
 ) -> float:
     r"""$\beta = c\,dH\sqrt{\log(2dTm/\delta)}$ with $T = KH$ and $m = 1$ (Jin et al. 2020, Theorem 3.1).
 
-    `beta_scale` is the constant $c$ that the theory leaves open, `memory` $m$. A `mu_bound` adds $c$ times
-    `measure_excess`.
+    `beta_scale` is the $c$ that theory leaves open, `memory` $m$. A `mu_bound` adds `measure_excess`.
     """
     excess = measure_excess(dim=dim, horizon=horizon, mu_bound=mu_bound, ridge=ridge)
     root = math.sqrt(math.log(2 * dim * horizon * num_episodes * memory / delta))
@@ -206,16 +199,9 @@ def kernel_rate(
 ) -> float:
     r"""The rate η of KeRNS, for pairs of states and actions in the unit square, of dimension $d = 2$.
 
-    | `tuning` | $\log(1/\eta)$ | regret |
-    |---|---|---|
-    | `"ours"` | $(\Delta/K)^{(2d+1)/(2d+2)}$ | $\Delta^{1/(2d+2)}K^{(2d+1)/(2d+2)}$ |
-    | `"paper_r1"` | $\Delta^{2/3}K^{-(2d+2)/(2d+3)}$ | $H^2\Delta^{1/3}K^{(2d+2)/(2d+3)}$ |
-    | `"paper_r2"` | $\Delta^{1/2}K^{-(2d+1)/(2d+2)}/H$ | $H^2\Delta^{1/2}K^{(2d+1)/(2d+2)}$ and a term |
-
-    The last two are the bounds $R_1$ and $R_2$ of Domingues et al. 2021, Table 1, for $d > 0$; the term is
-    $H^{3/2}\Delta^{1/4}K^{3/4}$. Their rates and bandwidths here follow from the paper's Theorem 1; its own,
-    in Table 3 of an appendix, were not compared. Their `variation` is $\Delta_r + L\Delta_p$, that of ours
-    $\Delta_r + \Delta_p$. Ours balances the terms of $R_2$ and leaves powers of H and L out.
+    `"paper_r1"` and `"paper_r2"` follow from Theorem 1 for the bounds $R_1$ and $R_2$ of Domingues et al.
+    2021, Table 1, with the `variation` $\Delta_r + L\Delta_p$; their own, in Table 3 of an appendix, were not
+    compared. `"ours"` balances $R_2$ and leaves powers of H and L out, with $\Delta_r+\Delta_p$.
     """
     d = DIMENSION
     if tuning == "paper_r1":

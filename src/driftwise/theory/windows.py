@@ -64,10 +64,7 @@ class Windows(NamedTuple):
         return self.gram @ path + np.linalg.cholesky(self.gram) @ noise @ self.root
 
     def find_pieces(self, cross: np.ndarray, price: float) -> np.ndarray:
-        """Return which windows start a piece, `[n, m]`, for every log `[n, m, d, p]`.
-
-        The partition maximises the explained sum of squares minus a price per piece.
-        """
+        """Return which windows start a piece, `[n, m]`, for logs `[n, m, d, p]` and a price per piece."""
         num_logs, num_windows = cross.shape[:2]
         gram_sums = np.concatenate([np.zeros_like(self.gram[:1]), np.cumsum(self.gram, 0)])
         cross_sums = np.concatenate([np.zeros_like(cross[:, :1]), np.cumsum(cross, 1)], axis=1)

@@ -30,17 +30,16 @@ class Setting:
     r"""The numbers that a bound depends on.
 
     `constant` is what a theorem leaves open: $c$ in $\beta = c\,dH\sqrt\iota$ for linear MDPs, a factor of
-    the whole for a rate. `ridge` is $\lambda$, by default that of the bound's tuning. `mu_bound` is $C_\mu
-    \ge \||\mu|(S)\|$ of the transition measures, by default $\sqrt d$. In a linear mixture MDP `dim` is the
-    number of known kernels.
+    the whole for a rate. `mu_bound` is $C_\mu \ge \||\mu|(S)\|$ of the transition measures, by default
+    $\sqrt d$.
     """
 
-    dim: int = count()
+    dim: int = count()  # in a linear mixture MDP the number of known kernels
     num_episodes: int = count()
     variation: float = scalar(at_least=0)
     horizon: int = count(default=1)
     delta: float = scalar(above=0, at_most=1, default=0.05)
-    ridge: float | None = None
+    ridge: float | None = None  # λ, by default that of the bound's tuning
     noise_scale: float = scalar(at_least=0, default=0.5)  # of rewards in [0, 1]
     norm_bound: float = scalar(at_least=0, default=1.0)
     constant: float = scalar(at_least=0, default=1.0)
@@ -238,8 +237,7 @@ def first_useful(
 ) -> int | None:
     r"""Return the first $K$, up to `limit`, at which a bound is below the trivial one, or `None`.
 
-    `growth="fixed"` keeps $\Delta$ as $K$ grows, `"proportional"` $\Delta/K$. A bound may become vacuous
-    again as $K$ grows; ranges shorter than the 5 % of `first_count` are missed.
+    `growth="fixed"` keeps $\Delta$ as $K$ grows, `"proportional"` $\Delta/K$. It may become vacuous again.
     """
     require_choice("growth", growth, ("fixed", "proportional"))
     limit, setting = require_count("limit", limit), bound.with_ridge(setting)
