@@ -1,7 +1,7 @@
 r"""How much an environment drifts, from logged rounds: the path of its parameter, and its variation.
 
 The windows of the log are joined to pieces that minimise $\mathrm{RSS}/\hat\sigma^2$ and a price for each,
-exactly, by dynamic programming (optimal partitioning, Jackson et al. 2005), where the price is the $1-\alpha/m$
+exactly, by dynamic programming (optimal partitioning, Jackson et al. 2005). The price is the $1-\alpha/m$
 quantile of $\chi^2$; the expected square of the noise is subtracted from each squared step between them. The
 estimate contains all variation of jumps, and less than all of a path that moves continuously. Noise is taken
 to be normal, with one covariance: results for transitions are approximate.
