@@ -6,9 +6,8 @@ import numpy as np
 
 from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.bandits.bandit_agent import require_bandit
-from driftwise.base.agent import Agent
+from driftwise.base import Agent, OptimalDesign
 from driftwise.base.arrays import identity_like, namespace
-from driftwise.base.knowledge import OptimalDesign
 from driftwise.base.part import member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Sample, Spec
 from driftwise.parts import PeriodicRestart, Softmax

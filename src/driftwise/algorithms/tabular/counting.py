@@ -4,10 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.base.agent import Agent
+from driftwise.base import Agent, ArgumentError, Array, FeatureTable, Plan, Spec
 from driftwise.base.arrays import namespace
-from driftwise.base.types import Array, FeatureTable, Plan, Spec
-from driftwise.base.validation import ArgumentError
 from driftwise.parts.policies import greedy_policy
 
 

@@ -9,11 +9,10 @@ from driftwise.algorithms.algorithm import register
 from driftwise.algorithms.bandits.bandit_agent import bandit_agent
 from driftwise.algorithms.bandits.generalised_linear import d_glb_omd
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, can_be_copied
-from driftwise.base.agent import Agent, Forecaster
+from driftwise.base import Agent, Forecaster, Numeric, Spec
 from driftwise.base.part import expand_grid, get_grids, stack_parts
 from driftwise.base.schema import add_defaults
 from driftwise.base.times import to_seconds
-from driftwise.base.types import Numeric, Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_count
 from driftwise.parts import ClockWeights, ConfidenceRadius, ExponentialWeights, FixedShare, LearntNoise
 from driftwise.parts.exploration import Thompson, Ucb

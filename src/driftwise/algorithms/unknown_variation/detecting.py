@@ -7,11 +7,10 @@ import numpy as np
 
 from driftwise.algorithms.algorithm import register
 from driftwise.algorithms.bandits.bandit_agent import require_bandit
-from driftwise.base.agent import Agent, Wrapper
+from driftwise.base import Agent, Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Wrapper
 from driftwise.base.arrays import expand_like, map_stacked, map_tree, namespace, order_after, where_tree
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.random import draw_uniform, fold
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
 from driftwise.base.validation import ArgumentError, require_count, require_numeric
 from driftwise.parts import ChangeTest, EllipsoidTest, LinkTest, MeansTest, link_from_name
 from driftwise.parts.links import LinkName

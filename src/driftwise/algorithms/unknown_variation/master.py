@@ -8,8 +8,7 @@ import numpy as np
 from driftwise.algorithms.algorithm import register
 from driftwise.algorithms.bandits.lin_ucb import lin_ucb
 from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb
-from driftwise.base import validation
-from driftwise.base.agent import Agent, Wrapper
+from driftwise.base import Agent, Wrapper, validation
 from driftwise.base.arrays import map_tree, namespace, where_tree, write_at
 from driftwise.base.part import count, member, number, part
 from driftwise.base.random import draw_uniform, fold

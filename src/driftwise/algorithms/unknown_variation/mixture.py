@@ -2,11 +2,10 @@
 
 from typing import Any, Literal, NamedTuple
 
-from driftwise.base.agent import Forecaster, Wrapper
+from driftwise.base import Array, Episode, FeatureTable, Forecast, Forecaster, Key, Moments, Plan, Wrapper
 from driftwise.base.arrays import expand_like, map_stacked, map_tree, namespace
 from driftwise.base.part import choice, index_part, member, numeric_values, part
 from driftwise.base.random import choose_index, draw_uniform, fold
-from driftwise.base.types import Array, Episode, FeatureTable, Forecast, Key, Moments, Plan
 from driftwise.base.validation import ArgumentError
 from driftwise.parts import ClockWeights, ExponentialWeights, FixedShare, LearntNoise
 from driftwise.parts.noise import NoiseSums

@@ -3,13 +3,11 @@
 from typing import Any, Literal, NamedTuple
 
 from driftwise.algorithms.algorithm import register
-from driftwise.base.agent import Agent, Wrapper
+from driftwise.base import Agent, ArgumentError, Continuing, Wrapper
 from driftwise.base.arrays import namespace, where_tree
-from driftwise.base.knowledge import Continuing
 from driftwise.base.part import choice, member, part
 from driftwise.base.random import draw_uniform, fold
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
-from driftwise.base.validation import ArgumentError
 from driftwise.parts import Detector, Glr, RandomRestart
 
 _CHANCE = 1  # where a detector's luck is drawn, below the key of an episode's plan
