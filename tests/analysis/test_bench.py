@@ -264,21 +264,6 @@ def test_a_strangers_policies_of_both_kinds_are_judged_and_two_runs_give_the_sam
     assert json.loads(capsys.readouterr().out.split("\n}\n")[0] + "\n}") == told
 
 
-@pytest.mark.usefixtures("tiny")
-def test_a_folder_of_another_suite_or_version_is_refused_and_stays_as_it_was(tmp_path: Path, capsys):
-    for name, content, sentence in [
-        ("suite.json", '{"suite": "full"}', "--out must be new, or have been begun with"),
-        ("cells.jsonl", "{}", "--out must be a new folder"),
-    ]:
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / name).write_text(content)
-        assert bench(folder) == 2
-        assert sentence in capsys.readouterr().err
-        assert (folder / name).read_text() == content
-        assert not (folder / "tasks").exists()
-
-
 PLUGIN = """
 from driftwise.scenarios import register_policy
 class Last:
@@ -304,8 +289,6 @@ def test_workers_and_a_ray_cluster_play_policies_of_a_plugin_to_the_same_bytes(t
         (tmp_path / "ray" / "tasks").mkdir(parents=True, exist_ok=True)
         for name in [*tasks][:4]:  # the cluster will go on from these
             (tmp_path / "ray" / "tasks" / name).write_bytes(tasks[name])
-        if folder != "ray":
-            (tmp_path / "ray" / "suite.json").write_bytes((tmp_path / folder / "suite.json").read_bytes())
     for file in ("bench.json", "bench.html"):
         assert len({(tmp_path / folder / file).read_bytes() for folder in places}) == 1
 

@@ -14,7 +14,6 @@ from driftwise.cli.run import engine_errors, make_engine
 from driftwise.cli.stopping import hold_signals
 
 _ALL = "all"  # of --agents
-_CLAIM = "suite.json"  # of a folder: the sizes of its suite
 
 
 @app.command(
@@ -73,8 +72,7 @@ def _bench(
     where = make_engine(engine, workers or num_cores() if engine == "processes" else workers)
     tasks = [check(ScenarioTask.of, agent, matching[name], run_scores) for agent, name in pairs]
     folder = Path(out)
-    with as_out_errors(out), open_page("bench", out, _CLAIM) as write_page, lock_folder(folder):
-        _claim(folder, {"suite": suite, **scenarios.SUITES[suite]._asdict()})
+    with as_out_errors(out), open_page("bench", out) as write_page, lock_folder(folder):
         with hold_signals(can_resume=lambda: True) as stop_if_asked, progress_bar("bench") as progress:
             finished: set[int] = set()
 
@@ -101,20 +99,3 @@ def _bench(
         write_page(text, lambda: bench_page(benches))
     if any(bench.failed for bench in benches):
         raise typer.Exit(1)
-
-
-def _claim(folder: Path, sizes: dict[str, Any]) -> None:
-    """Let a folder belong to a suite of these sizes, or refuse one that belongs to another."""
-    from driftwise.base.files import json_bytes, replace_file, require_regular_file
-
-    if (folder / "cells.jsonl").exists():
-        raise InputError(f"--out must be a new folder, got {str(folder)!r} of an older version of driftwise")
-    claim, wanted = folder / _CLAIM, json_bytes(sizes)
-    if not claim.exists():
-        replace_file(claim, wanted)
-        return
-    require_regular_file(claim)
-    if (content := claim.read_bytes()) != wanted:
-        begun = " ".join(content.decode(errors="replace").split())
-        expected = f"be new, or have been begun with {' '.join(wanted.decode().split())}"
-        raise InputError(f"--out must {expected}, got {str(folder)!r} with {begun}")

@@ -78,8 +78,8 @@ def progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextlib.contextmanager
-def open_page(name: str, out: str | None, *others: str) -> Iterator[Callable[[str, Callable[[], str]], None]]:
-    """Prepare the folder of `--out` for a page, its data and other files, before any work is done.
+def open_page(name: str, out: str | None) -> Iterator[Callable[[str, Callable[[], str]], None]]:
+    """Prepare the folder of `--out` for a page and its data, before any work is done.
 
     The function given writes data (JSON) and a page if there is a folder; paths go to the error stream.
     """
@@ -91,7 +91,7 @@ def open_page(name: str, out: str | None, *others: str) -> Iterator[Callable[[st
     names = f"{name}.json", f"{name}.html"
     with contextlib.ExitStack() as stack:
         with as_out_errors(out):
-            folder = stack.enter_context(output_folder(Path(out), (*names, *others)))
+            folder = stack.enter_context(output_folder(Path(out), names))
 
         def write_page(text: str, page: Callable[[], str]) -> None:
             contents = f"{text}\n".encode(), page().encode()
