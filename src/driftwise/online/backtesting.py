@@ -101,7 +101,6 @@ def backtest(
 
     Args:
       features: $\phi_t$ of the actions that were taken, `[n, d]`, oldest first.
-      rewards: `[n]`.
       memories: lengths $1/(1-\eta)$ of exponential weights; the memory of all rows is added.
       windows: lengths of sliding windows.
       ridge: $\lambda > 0$, in units of the noise.
@@ -192,8 +191,7 @@ def forecast_rows(
 ) -> Forecast:
     """Return errors and variances `[n, J]`: every row is forecast by all memories, then learnt from.
 
-    The memories in `windows` have the rate 1, and learn from so many newest rows. A window is summed again
-    after its length, lest rounding errors accumulate.
+    Memories in `windows` have the rate 1; they are summed again after their length, as rounding adds up.
     """
     num_rows, dim = features.shape
     forecast = Forecast(*np.empty((2, num_rows, len(rates))))

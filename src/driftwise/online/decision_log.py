@@ -85,10 +85,8 @@ class DecisionLog:
         """Add a decision.
 
         Args:
-          decision: the decision of a `Bandit`; or of a `NamedBandit`, whose decisions contain their arms.
-          arms: `[num_arms, dim]`, the arms of the decision; or else
-          features: `[p]` of the context, where each arm has its own weights: `arms` is then
-            `np.kron(np.eye(num_arms), features)`.
+          arms: `[num_arms, dim]`, the arms of a `Bandit`'s decision; one with names has its own; or else
+          features: `[p]` of the context, for arms `np.kron(np.eye(num_arms), features)`.
           time: of the decision, in seconds since 1970 or as a `datetime`; by default its own.
         """
         moment = to_timestamp("time", decision.time if time is None else time)

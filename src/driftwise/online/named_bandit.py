@@ -105,10 +105,9 @@ class NamedBandit(SavedBandit):
         arm: str | int | None = None,
         time: Timestamp | None = None,
     ) -> NamedDecision:
-        """Choose one of the arms, given as names, or as names with columns of their own.
+        """Choose one of the arms, given as names, or as names with columns that override the context's.
 
-        A column of an arm overrides that of the context. `id`, `arm` and `time` are as in `Bandit.decide`,
-        the arm by its name.
+        `id`, `arm` and `time` are as in `Bandit.decide`, the arm by its name.
         """
         names, *encoded = self._encoded(context, arms)
         if arm is not None and (arm := as_id(arm, "arm")) not in names:
@@ -212,10 +211,7 @@ class NamedBandit(SavedBandit):
     def _encoded(
         self, context: Row | None, arms: Names
     ) -> tuple[list[str], np.ndarray | None, np.ndarray | None]:
-        """Return the names of arms, with their shared features and those of their own.
-
-        Where arms have no column that an encoder reads, it encodes only once.
-        """
+        """Return the names of arms, with their shared features and those of their own, each encoded once."""
         row: Row = require_instance("context", {} if context is None else context, Mapping)
         names = _names(arms)
         if not 0 < len(names) == len({*names}):

@@ -24,11 +24,7 @@ _LONGEST = 200  # characters of a value in an error
 
 
 class Column(ABC):
-    """A named column of a table.
-
-    A missing value (None, or not a number) is refused, or is 0 in all places of the column, or has a place of
-    its own, the last one.
-    """
+    """A named column; a `missing` value is refused, is 0 in all places, or has one of its own, the last."""
 
     name: str
     missing: Missing
@@ -102,10 +98,7 @@ class Cycle(Column):
 
 @record
 class Category(Column):
-    """A word: one-hot over `values`. Integers and booleans count as the words they print as.
-
-    An `unknown` word is refused, or is 0 in all places, or has a place of its own.
-    """
+    """A word, one-hot over `values`. Integers and booleans count as the words they print as."""
 
     name: str = member(str)
     values: tuple[str, ...]
@@ -143,11 +136,8 @@ class Category(Column):
 class Hashed(Column):
     r"""A word of an open set: $\pm 1$ in one of a few places, both drawn by its hash.
 
-    Words share places with random signs, so that collisions cancel on average. Hashes are the same in every
-    process and on every machine.
-
-    Reference: Weinberger, Dasgupta, Langford, Smola & Attenberg, "Feature Hashing for Large Scale Multitask
-    Learning", ICML 2009.
+    Words share places with random signs, so that collisions cancel on average, and hashes are the same on
+    every machine. Reference: Weinberger, Dasgupta, Langford, Smola & Attenberg, ICML 2009.
     """
 
     name: str = member(str)

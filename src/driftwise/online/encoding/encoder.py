@@ -41,9 +41,8 @@ class Encoder:
     ```
 
     A term is the `constant` 1, one of the `columns`, or a product of the columns named by one of the
-    `interactions`. Each column becomes numbers whose squares sum to at most 1, and so do products; all are
-    divided by the root of the number of terms. So every row lies in the unit ball, and the same value always
-    becomes the same numbers. Columns that the encoder does not know are left out.
+    `interactions`. The squares of its numbers sum to at most 1, and all are divided by the root of the number
+    of terms, so that every row lies in the unit ball. Other columns are left out.
     """
 
     columns: tuple[Column, ...] = ()
@@ -104,13 +103,9 @@ class Encoder:
         """Return an encoder fitted to a pilot: a data frame, lists by the names of columns, or rows.
 
         Args:
-          frame: the pilot.
           columns: names of columns, by default all of them; or tables by their names, as for `from_table`,
-            of which only the missing settings are learnt. Without a `type`, numbers and booleans are a
-            `Number`, words a `Category`.
-          interactions, constant: as of the encoder.
-          deviations: how many standard deviations around its mean a `Number` covers, or None for the
-            range that it has in the pilot. Booleans go from 0 to 1.
+            of which only the missing settings are learnt: a `type` is a `Number` or, for words, a `Category`.
+          deviations: how many standard deviations around its mean a `Number` covers; None for its range.
         """
         if deviations is not None:
             require_number("deviations", deviations, above=0)

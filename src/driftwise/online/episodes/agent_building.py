@@ -49,10 +49,7 @@ _MIXTURE_MEMORY = 1000  # episodes that a mixture keeps
 
 
 def default_ridge(horizon: int) -> float:
-    """Return the ridge that makes an unknown pair, worth β/√λ, worth the H that rewards in [0, 1] can bring.
-
-    If known pairs earned more, an agent would keep to what it knows.
-    """
+    """Return the ridge at which an unknown pair, worth β/√λ, is worth the H that rewards can bring."""
     return min(_LARGEST_RIDGE, (DEFAULT_RADIUS / horizon) ** 2)
 
 
@@ -63,10 +60,7 @@ DEFAULTS: Mapping[str, Callable[[int], float]] = {
 
 
 def with_defaults(algorithm: str, parameters: Mapping[str, Any], horizon: int) -> dict[str, Any]:
-    """Return the parameters, with a default radius and ridge where a recipe of least squares takes them.
-
-    The bases of meta-algorithms get them too.
-    """
+    """Return the parameters, with a default radius and ridge for recipes of least squares, also in bases."""
     recipe = find_algorithm(algorithm)
     takes_both = DEFAULTS.keys() <= get_signature(recipe.recipe).parameters.keys()
     usual = recipe.problem == "linear MDP" and takes_both
@@ -91,9 +85,7 @@ def _base_with_defaults(base: Any, horizon: int) -> Any:
 def with_memory(agent: Agent, *, memory: int | None, tolerance: float) -> Agent:
     """Return the agent with `RememberedLeastSquares` in the place of its `LeastSquares`.
 
-    Without `memory` it is the number of episodes whose weights are at least `tolerance`, for all of them.
-    A mixture becomes a `RememberedMixture` of the memories that lose no weight above `tolerance`, and the
-    last that does.
+    A mixture keeps the memories that lose no weight above `tolerance`, and the last that does.
     """
     tolerance = require_number("tolerance", tolerance, above=0, at_most=1)
     if agent.needs:
@@ -170,11 +162,7 @@ def truncation_error(
 
 @part
 class BlockLeastSquares(Wrapper, Forecaster):
-    """`base` where `Λ` is block-diagonal, `[H, B, m, m]`: the same up to rounding, for `1/B²` of the work.
-
-    One-hot features are blocks of one, and an action with features of its own is a block; `find_blocks` finds
-    them.
-    """
+    """`base` where `Λ` is block-diagonal, `[H, B, m, m]`: the same up to rounding, for `1/B²` of the work."""
 
     base: LeastSquares = member(LeastSquares)
 

@@ -73,10 +73,7 @@ class MemoryState(NamedTuple):
 
 
 class MemoryPlan(NamedTuple):
-    """A plan for any state; its tables are of the states of one episode, one state in each step.
-
-    The successors of its episodes are features `[H, A, d]`.
-    """
+    """A plan for any state; its tables are of the states of one episode, one state in each step."""
 
     base: Any  # the `LeastSquares` that it is a plan of
     weights: np.ndarray  # [H, d]
@@ -129,9 +126,8 @@ class RememberedLeastSquares(Wrapper):
     """`base` over the newest `memory` episodes, for states that are known by their features alone.
 
     For `h = H … 1`, over the episodes τ that are kept, with the weights ω of the base's forgetting:
-    `w_h = Λ_h⁻¹ Σ_τ ω φ_τ (r_τ + V_{h+1}(s'_τ))`, `V_{h+1}(s') = clip(max_a Q_{h+1}(s', a))`. An episode that
-    leaves the memory has weight 0 from then on, in all sums; `truncation_error` bounds the change.
-    A plan costs `O(H · memory · A · d²)`.
+    `w_h = Λ_h⁻¹ Σ_τ ω φ_τ (r_τ + V_{h+1}(s'_τ))`, `V_{h+1}(s') = clip(max_a Q_{h+1}(s', a))`. A plan costs
+    `O(H · memory · A · d²)`; `truncation_error` bounds the change.
     """
 
     base: LeastSquares = member(LeastSquares)
@@ -188,10 +184,7 @@ class RememberedLeastSquares(Wrapper):
     def update_weights(
         self, weighing: SlotWeights, slot: int, leaving: np.ndarray, episode: Episode
     ) -> SlotWeights:
-        """Return the weights after an episode has replaced one with features `[H, d]` in its slot.
-
-        With norms of at most 1, rounding stays small: after n episodes `Λ` is off by about `√n·L·1e-16`.
-        """
+        """Return the weights after an episode has replaced one with features `[H, d]` in its slot."""
         (clock, sums), weight = weighing, weighing.weights[slot]
         clock = clock._replace(cross=write_at(clock.cross.copy(), (0, 1 + slot), 0.0))
         if weight > 0:

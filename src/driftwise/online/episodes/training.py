@@ -28,12 +28,11 @@ def train(
     seed: int | None = None,
     progress: bool | ProgressCallback = False,
 ) -> Training:
-    """Let an agent play and learn for `num_episodes` episodes; call it again to continue.
+    """Let an agent play and learn in an environment of Gymnasium; call it again to continue.
 
-    `env` is any environment of Gymnasium with as many discrete actions as the agent has. An episode stops at
-    the agent's horizon, and one that is truncated earlier is unknown after that: if the end is part of the
-    problem, let the horizon be the environment's limit. `seed` is for the first reset only. `progress` is a
-    bar, or is called with the number of finished episodes, of all, and the last return.
+    An episode stops at the agent's horizon, and one that is truncated earlier is unknown after that. `seed`
+    is for the first reset; `progress` is a bar, or is called with the finished episodes, all of them, and the
+    last return.
     """
     require_instance("agent", agent, EpisodicAgent)
     num_episodes = require_count("num_episodes", num_episodes)

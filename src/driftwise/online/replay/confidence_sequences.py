@@ -8,10 +8,9 @@ $$\exp\Bigl(\sum_i \lambda_i(\xi_i - \mu_i) - \psi(\lambda_i)(\xi_i - \hat\xi_{i
 
 is a supermartingale, and so exceeds $1/\alpha$ with probability $\alpha$ at most, at any time.
 
-References: Waudby-Smith, Wu, Ramdas, Karampatziakis & Mineiro, "Anytime-valid off-policy inference for
-contextual bandits", 2022; Waudby-Smith & Ramdas, "Estimating means of bounded random variables by betting",
-JRSS B 2024; Waudby-Smith, Arbour, Sinha, Kennedy & Ramdas, "Time-uniform central limit theory and asymptotic
-confidence sequences", Annals of Statistics 2024. The mixture of bets and the exponential weights are our own.
+References: Waudby-Smith, Wu, Ramdas, Karampatziakis & Mineiro 2022; Waudby-Smith & Ramdas, JRSS B 2024;
+Waudby-Smith, Arbour, Sinha, Kennedy & Ramdas, Annals of Statistics 2024, for the asymptotic one. The mixture
+of bets and the exponential weights are our own.
 """
 
 from __future__ import annotations
@@ -178,8 +177,7 @@ class ConstancyTest:
 
     If the value is $\nu$ all the time, the wealth $\prod_i(1 + \lambda_i(\varphi_i - \nu))$ of bets that are
     known before the outcomes $\varphi_i \ge 0$, $0 \le \lambda_i < 1/\nu$, is a martingale, and so is that of
-    bets on the opposite, $1 - \nu$. The mean of both exceeds $1/\alpha$ with probability $\alpha$ at most.
-    Values in [0, 1] come in cells; a cell is rejected if bets at its less favourable end would have been.
+    bets on the opposite, $1 - \nu$. Values in [0, 1] come in cells, with bets at the less favourable end.
     """
 
     def __init__(self, alpha: float) -> None:

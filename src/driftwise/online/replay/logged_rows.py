@@ -196,10 +196,7 @@ class LoggedSamples(NamedTuple):
 
 
 def read_samples(log: TableLog | DecisionLog, *, shared: bool = False) -> LoggedSamples:
-    """Return the whole log with the features that a replay of it has (`ActionEncoding`).
-
-    A log without actions has the features `(1, z)/√(p+1)`.
-    """
+    """Return the whole log with the features that a replay of it has, see `ActionEncoding`."""
     rows = read_rows(log, shared=shared)
     features, (rewards, times) = np.empty((rows.number, rows.dim)), np.empty((2, rows.number))
     for number, row in enumerate(rows.read()):
@@ -223,16 +220,14 @@ class Dependence(NamedTuple):
 def measure_dependence(log: TableLog, rows: LoggedRows) -> Dependence:
     r"""Return the evidence that the actions of a log depend on a feature or on time.
 
-    Where actions are random, with whatever shares, $p_t(a) = p(a)$ in every row. The evidence against it is a
-    likelihood ratio: how well actions are predicted by their frequencies so far among rows of the same kind,
-    over the best that any shares could have done in hindsight,
+    It is a likelihood ratio: how well actions are predicted by their frequencies so far among rows of the
+    same kind, over the best that any shares could have done in hindsight,
 
     $$E = \frac1m\sum_{j=1}^m \prod_t \frac{n_{j,t}(a_t) + 1/2}{n_{j,t} + K/2} \Big/ \max_p\prod_t p(a_t),$$
 
     with the counts $n_{j,t}$ of earlier rows of row t's kind by feature j, or by time: of words by hashes, of
     numbers by quantiles of the first block. If actions are random, $P(E \ge 1/\alpha) \le \alpha$, for logs
-    of any length (universal inference: Wasserman, Ramdas & Balakrishnan, PNAS 2020). A log that passes may
-    still depend on what the kinds do not show.
+    of any length (universal inference: Wasserman, Ramdas & Balakrishnan, PNAS 2020).
     """
     assert rows.shares is not None
     names = ("time", *log.features)

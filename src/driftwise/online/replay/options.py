@@ -23,20 +23,17 @@ class Options:
     """Options of a replay.
 
     Args:
-      learn: the rows that agents learn from: those that are `accepted` as if the agent had acted itself, or
-        `all`, which evaluates the policies that the agent makes of the log as it is.
+      learn: the rows to learn from: those that are `accepted` as if the agent had acted itself, or `all`.
       clip: the largest weight `ρ`; larger ones are cut to it. That lowers variance and brings a bias.
       reward_range: the lowest and the highest possible reward, for intervals that hold at all times.
       delta: the probability at which an interval may fail.
       memory: rows, 1/(1−η), of the exponentially weighted means; by default a tenth of those estimated on.
       k: how much of the reward model goes into the intervals; it needs the range and all probabilities.
       against: the name of a policy that the others are compared with, besides the logged one.
-      assume_random: whether to take the shares of actions for propensities although the actions of the log
-        depend on something. All estimates are then biased.
+      assume_random: whether to take shares of actions for propensities, although they depend on something.
       shared: whether actions of a table share the weights of the context, see `ActionEncoding`.
       frozen_after: learn from that many rows, then keep the policies and estimate on the others.
       every: rows of a window; by default a fiftieth of all.
-      seed: of the agents' draws and of acceptance.
     """
 
     learn: Literal["accepted", "all"] = "accepted"

@@ -103,13 +103,9 @@ def replay(
       log: a table with a context in each row, or a `DecisionLog` with the features of all arms.
       policies: by their names. Each is a table with the `algorithm` and its parameters, and a `Bandit`'s
         `epsilon` and `num_draws`; or a `Bandit`, which goes on from where it is.
-      options: see `Options`.
       progress: called as `progress(rows_done, rows)`.
 
-    Reference: Li, Chu, Langford & Wang, "Unbiased Offline Evaluation of Contextual-bandit-based News Article
-    Recommendation Algorithms", WSDM 2011, Algorithm 2, which this is where propensities are all the same;
-    Dudík, Langford & Li, "Doubly Robust Policy Evaluation and Learning", ICML 2011; Swaminathan & Joachims,
-    "The Self-Normalized Estimator for Counterfactual Learning", NeurIPS 2015.
+    References: Li, Chu, Langford & Wang, WSDM 2011, Algorithm 2; Dudík, Langford & Li, ICML 2011.
     """
     options = Options() if options is None else options
     rows = read_rows(log, shared=options.shared)

@@ -40,14 +40,11 @@ class TableLog:
     """A CSV or parquet file with a row for each decision, oldest first.
 
     Args:
-      path: the file, which ends in `.csv` or `.parquet`.
       action: the column of the action that was taken, of any type; None if there is one action only.
       reward: the column of its reward.
-      features: the columns of the context, known before the decision, of numbers, or of words, none of which
-        reads as a number.
+      features: the columns of the context, of numbers, or of words, none of which reads as a number.
       propensity: the column with the probability at which the logging policy took that action, if known.
-      time: the column of the time of the decision, if known: seconds since 1970, timestamps, or ISO 8601; it
-        is needed by agents that forget by the clock.
+      time: the column of the time of the decision, if known: seconds since 1970, timestamps, or ISO 8601.
       encoder: the encoder of the features; by default numbers are scaled from their range in the log to
         [−1, 1], and words are one-hot.
       bytes_at_once: how much of the file is held at a time; nothing else depends on it.
