@@ -17,22 +17,13 @@ from driftwise.base.part import require_single
 from driftwise.base.times import Duration, Timestamp, to_timestamp
 from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_count, require_number
-from driftwise.online import agent_files
+from driftwise.online import agent_files, limits
 from driftwise.online.bandit_files import BanditSettings, SavedBandit, bandit_content, restore_bandit
 from driftwise.online.deciders import make_decider
 from driftwise.online.deciders.clock_decider import uses_clock
 from driftwise.online.deciders.definition import Choice, Offer
 from driftwise.online.decisions import Decision, Entry, Outcome, PendingDecisions, Waiting, as_id
 from driftwise.online.forking import register_for_fork
-from driftwise.online.limits import (
-    RewardRange,
-    Samples,
-    require_decision_arms,
-    require_reward,
-    require_samples,
-    run_silently,
-    within_memory,
-)
 from driftwise.online.renewal import renew_state, require_coordinates
 from driftwise.online.summary import Gauge, Summary, summary_fields
 
@@ -96,12 +87,12 @@ class Bandit(SavedBandit):
     def _start(self, settings: BanditSettings, metadata: Mapping[str, Any]) -> None:
         self.settings, self.algorithm, self.agent = settings, settings.algorithm, settings.agent
         self.metadata = agent_files.require_plain("metadata", metadata)
-        limits = settings.max_pending, settings.expire_after, settings.expire_after_seconds
-        self._pending = PendingDecisions(*limits)
-        with within_memory(self.agent):
+        ages = settings.expire_after, settings.expire_after_seconds
+        self._pending = PendingDecisions(settings.max_pending, *ages)
+        with limits.within_memory(self.agent):
             self._decider = make_decider(self.agent, settings.seed, settings.num_draws)
         self._dim = self.agent.spec.dim
-        self._range = RewardRange(settings.reward_range or self.agent.reward_range, settings.outside)
+        self._range = limits.RewardRange(settings.reward_range or self.agent.reward_range, settings.outside)
         self._gauge, self._num_rounds = Gauge(), 0  # rounds: decisions and samples have draws of their own
         self._seen: agent_files.SeenFile | None = None  # the file as this bandit loaded or saved it last
         self._lock, self._writing = threading.RLock(), threading.Lock()
@@ -164,7 +155,7 @@ class Bandit(SavedBandit):
             if id is not None:
                 id = self._pending.require_new(id)
             moment = clock.time() if time is None else to_timestamp("time", time)
-            offer = run_silently(self._offer, features, moment)
+            offer = limits.run_silently(self._offer, features, moment)
             num_arms = len(offer.arms)
             if names is not None and len(names) != num_arms:
                 raise ArgumentError("names", f"be one for each of {num_arms} arms", names, f"{len(names)}")
@@ -187,7 +178,7 @@ class Bandit(SavedBandit):
         If the decision does not wait for it, a `strict` call raises a `ValueError`; others, for messages that
         may be delivered twice, return the reason: `repeated`, `expired` or `unknown`.
         """
-        id, reward = as_id(id), require_reward(reward)
+        id, reward = as_id(id), limits.require_reward(reward)
         with self._lock:
             entry = self._pending.get(id)
             if not isinstance(entry, Entry):
@@ -195,7 +186,8 @@ class Bandit(SavedBandit):
                     expected = "be of a decision that waits for its reward"
                     raise ArgumentError("id", expected, id, f"{id!r}: {self._pending.reason(entry)}")
                 return entry
-            run_silently(self._absorb, entry.choice, self._range.clip(reward, self._gauge), entry.time, 1.0)
+            reward = self._range.clip(reward, self._gauge)
+            limits.run_silently(self._absorb, entry.choice, reward, entry.time, 1.0)
             self._pending.remove(id, Outcome.REPEATED)
             return Outcome.LEARNT
 
@@ -207,7 +199,7 @@ class Bandit(SavedBandit):
         a link, and mixtures of them have weights, and only agents that forget by the clock a `time`, one for
         all or `[n]`.
         """
-        samples = require_samples(features, reward, weight, time, self._dim)
+        samples = limits.require_samples(features, reward, weight, time, self._dim)
         with np.errstate(all="ignore"), self._lock:
             rewards = self._rewards(samples, timed=time is not None)
             weights, moments = samples.weights.tolist(), samples.times.tolist()
@@ -220,7 +212,7 @@ class Bandit(SavedBandit):
     def scores(self, features: Any, *, time: Timestamp | None = None) -> np.ndarray:
         """Return indices `[num_arms]` of arms `[num_arms, dim]` in the next decision. Nothing is decided."""
         with self._lock:
-            return run_silently(self._offer, features, to_timestamp("time", time)).scores
+            return limits.run_silently(self._offer, features, to_timestamp("time", time)).scores
 
     def top(self, features: Any, k: int, *, time: Timestamp | None = None) -> list[int]:
         """Return the `k` arms of the highest scores, the best first. Nothing is decided."""
@@ -250,7 +242,8 @@ class Bandit(SavedBandit):
 
     def _offer(self, features: Any, moment: float) -> Offer:
         """Return the offer of the next round."""
-        return self._decider.offer(require_decision_arms(features, self._dim), self._num_rounds, moment)
+        arms = limits.require_decision_arms(features, self._dim)
+        return self._decider.offer(arms, self._num_rounds, moment)
 
     def _absorb(self, choice: Choice, reward: float, moment: float, weight: float) -> None:
         """Learn the reward of a choice, clipped if it is an outlier."""
@@ -259,7 +252,7 @@ class Bandit(SavedBandit):
         self._decider.learn(choice, reward, moment, weight)
         self._gauge.observe(reward - predicted, choice.bonus)
 
-    def _rewards(self, samples: Samples, *, timed: bool) -> list[float]:
+    def _rewards(self, samples: limits.Samples, *, timed: bool) -> list[float]:
         """Return the rewards of samples as they are learnt; raise an error if they cannot be."""
         if (samples.weights != 1).any() and not self.agent.takes_counts:
             raise ArgumentError("weight", f"be 1 for {self.algorithm}, which has no weights", samples.weights)

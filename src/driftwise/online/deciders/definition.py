@@ -11,7 +11,7 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.random import ACTING, PLANNING
-from driftwise.base.types import Episode, FeatureTable, Key, Plan, Sample
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Plan, Sample
 from driftwise.online.limits import finite_plan, first_state, not_finite
 from driftwise.parts.policies import greedy_policy, tie_tolerance
 
@@ -41,6 +41,32 @@ class Offer(NamedTuple):
     planned: tuple[FeatureTable, Sequence[Plan]] | None = None  # what the arm's plan is chosen from
     sure: int | None = None  # the arm that is drawn, where nothing is left to chance
     tail: np.ndarray | float | None = None  # d numbers that a choice keeps behind its features
+
+    @classmethod
+    def of_best(cls, arms: Array, index: Array, bonus: Array, agent: Agent, tail: Any = None) -> Offer:
+        """Return the offer of an arm of the highest index, ties at random."""
+        arm = int(index.argmax())  # with `item` faster than `max`; NaN is the largest of all
+        best = index.item(arm)
+        if not math.isfinite(best):
+            raise not_finite(agent)
+        least = best - _TIE * max(abs(best), 1.0)
+        index[arm] = -math.inf  # the next best is found sooner than all that are tied
+        second, index[arm] = index.item(index.argmax()), best
+        if second >= least:
+            tied = index >= least
+            policy = tied / np.count_nonzero(tied)
+            return cls(arms, index, bonus, policy, policy, None, None, tail)
+        policy = np.zeros(len(index))
+        policy[arm] = 1.0
+        return cls(arms, index, bonus, policy, policy, None, arm, tail)
+
+    @classmethod
+    def of_shares(cls, arms: np.ndarray, index: np.ndarray, bonus: np.ndarray, agent: Agent) -> Offer:
+        """Return the offer whose probabilities are shares of draws that arms win, from indices `[n, N]`."""
+        if not np.isfinite(index).all():
+            raise not_finite(agent)
+        index, bonus, shares = (array.mean(axis=0) for array in (index, bonus, greedy_policy(index)))
+        return cls(arms, index, bonus, shares, shares)
 
     def with_floor(self, epsilon: float) -> Offer:
         """Return the offer in which any arm is drawn instead with probability ε."""
@@ -138,31 +164,6 @@ class PlannedDecider:
 def empty_state(agent: Agent) -> Any:
     """Return the state of an agent that has learnt nothing, if it fits into memory."""
     return first_state(agent, FeatureTable(np.zeros((1, agent.spec.dim))))
-
-
-def best_arms(index: np.ndarray, agent: Agent) -> tuple[np.ndarray, int | None]:
-    """Return the policy that takes an arm of the highest index, ties at random, and the arm if none ties."""
-    arm = int(index.argmax())  # with `item` faster than `max`; NaN is the largest of all
-    best = index.item(arm)
-    if not math.isfinite(best):
-        raise not_finite(agent)
-    least = best - _TIE * max(abs(best), 1.0)
-    index[arm] = -math.inf  # the next best is found sooner than all that are tied
-    second, index[arm] = index.item(index.argmax()), best
-    if second >= least:
-        tied = index >= least
-        return tied / np.count_nonzero(tied), None
-    policy = np.zeros(len(index))
-    policy[arm] = 1.0
-    return policy, arm
-
-
-def offer_by_shares(arms: np.ndarray, index: np.ndarray, bonus: np.ndarray, agent: Agent) -> Offer:
-    """Return the offer whose probabilities are shares of draws that arms win, from indices `[n, N]`."""
-    if not np.isfinite(index).all():
-        raise not_finite(agent)
-    index, bonus, shares = (array.mean(axis=0) for array in (index, bonus, greedy_policy(index)))
-    return Offer(arms, index, bonus, shares, shares)
 
 
 def bandit_sample(features: np.ndarray, reward: float, weight: float, share: float | None) -> Sample:

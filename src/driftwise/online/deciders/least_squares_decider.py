@@ -11,15 +11,7 @@ from driftwise.base.arrays import invert_or_nan, map_tree, solve_rows_or_nan
 from driftwise.base.random import draw_normal
 from driftwise.base.types import Moments, Radius, Sample
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, AnchoredInverse, RecentSamples, factorise
-from driftwise.online.deciders.definition import (
-    Choice,
-    Offer,
-    RoundDraws,
-    bandit_sample,
-    best_arms,
-    empty_state,
-    offer_by_shares,
-)
+from driftwise.online.deciders.definition import Choice, Offer, RoundDraws, bandit_sample, empty_state
 from driftwise.online.limits import not_finite
 from driftwise.parts import (
     ExponentialWeights,
@@ -121,8 +113,7 @@ class LeastSquaresDecider:
         bonus *= radius
         index = mapped.dot(self._cross)
         index += bonus
-        policy, sure = best_arms(index, self.agent)
-        return Offer(arms, index, bonus, policy, policy, None, sure)
+        return Offer.of_best(arms, index, bonus, self.agent)
 
     def _offer_by_draws(self, arms: np.ndarray, number: int) -> Offer:
         """Return the offer whose probabilities are the shares of draws that arms win."""
@@ -135,7 +126,7 @@ class LeastSquaresDecider:
         mapped = arms @ invert_or_nan(self._gram)
         bonus = (size * drawn) @ (mapped @ root).T  # a zᵀ Λ̃^(1/2)ᵀ Λ⁻¹ φ: [n, N]
         index = mapped @ self._cross + bonus
-        return offer_by_shares(arms, index, bonus, self.agent)
+        return Offer.of_shares(arms, index, bonus, self.agent)
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         state, features, share, caution = self._state, choice.features, None, self.agent.caution

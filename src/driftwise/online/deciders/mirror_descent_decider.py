@@ -10,7 +10,7 @@ from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.arrays import invert_or_nan, map_tree
 from driftwise.base.part import index_part
 from driftwise.base.types import Forecast, Moments
-from driftwise.online.deciders.definition import Choice, Offer, RoundDraws, best_arms, empty_state
+from driftwise.online.deciders.definition import Choice, Offer, RoundDraws, empty_state
 from driftwise.online.limits import not_finite
 from driftwise.parts import MirrorDescent
 from driftwise.parts.exploration import radius_at
@@ -59,8 +59,8 @@ class MirrorDescentDecider:
         except (ArithmeticError, ValueError) as error:
             raise not_finite(self.agent) from error
         scores = self._link.mean(index)
-        policy, sure = best_arms(scores if mixes else index, self.agent)
-        return Offer(arms, scores, scores - self._link.mean(mean), policy, policy, None, sure)
+        bonus = scores - self._link.mean(mean)
+        return Offer.of_best(arms, scores if mixes else index, bonus, self.agent)._replace(scores=scores)
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         x = choice.features

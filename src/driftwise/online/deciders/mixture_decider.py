@@ -18,15 +18,7 @@ from driftwise.base.random import draw_normal, fold
 from driftwise.base.types import Array, Key, Moments, Radius
 from driftwise.online.deciders.anchored_memories import AnchoredMemories
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM
-from driftwise.online.deciders.definition import (
-    Choice,
-    Offer,
-    Pair,
-    RoundDraws,
-    best_arms,
-    empty_state,
-    offer_by_shares,
-)
+from driftwise.online.deciders.definition import Choice, Offer, Pair, RoundDraws, empty_state
 from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, upper_bounds
 from driftwise.online.limits import not_finite
 from driftwise.parts import ConfidenceRadius, Thompson
@@ -117,8 +109,7 @@ class MixtureDecider:
         mixture = self._mixture
         j = mixture.heaviest if self._leads else int(self.agent.choose_memory(mixture.log_weights, key))
         index, bonus = self._indices(j, arms, key)
-        policy, sure = best_arms(index, self.agent)
-        return Offer(arms, index, bonus, policy, policy, None, sure, tail)
+        return Offer.of_best(arms, index, bonus, self.agent, tail)
 
     def _offer_by_draws(self, arms: np.ndarray, key: Key) -> Offer:
         """Return the offer whose probabilities are the shares of draws that arms win."""
@@ -128,7 +119,7 @@ class MixtureDecider:
         for j in np.unique(deciding).tolist():
             rows = deciding == j
             index[rows], bonus[rows] = self._indices(j, arms, keys[rows])
-        return offer_by_shares(arms, index, bonus, self.agent)
+        return Offer.of_shares(arms, index, bonus, self.agent)
 
     def _indices(self, j: int, arms: np.ndarray, keys: Key | None) -> Pair:
         """Return indices of arms in a memory and their exploration part: `[N]`, or `[n, N]` for n keys.
