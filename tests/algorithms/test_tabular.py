@@ -18,7 +18,6 @@ from driftwise.algorithms import (
     restart_q_ucb_freedman,
     ucbvi,
 )
-from driftwise.algorithms.any_forgetting import tabular_keyword
 from driftwise.algorithms.tabular.counting import RunningVariance
 from driftwise.algorithms.tabular.q_ucb import OptimisticQLearning
 from driftwise.algorithms.tabular.restart_q_ucb import StagedQLearning
@@ -26,7 +25,7 @@ from driftwise.algorithms.tabular.ucbvi import CountingValueIteration
 from driftwise.base import Episode, FeatureTable
 from driftwise.environments import LinearMdp
 from driftwise.experiments import experiment_of, prepare
-from driftwise.parts import ExponentialWeights, NoForgetting, SlidingWindow
+from driftwise.parts import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.theory.tuning import tabular_log_term, tabular_memory, tabular_period
 from tests import examples
 from tests.examples import (
@@ -163,11 +162,13 @@ def test_tuned_forms_use_these_formulas():
         assert window.forgetting == SlidingWindow(tabular_period(SPEC, **run, power=power))
         assert (window.bonus, window.steps) == (bonus, steps)
     assert ucbvi.tuned(SPEC, **run).forgetting == NoForgetting()
-    still: dict[str, Any] = dict(num_episodes=1000, variation=0.0, power=3)
-    assert tabular_keyword(SPEC, "exponential", **still) == {"rate": 1.0}
-    assert tabular_keyword(SPEC, "restart", **still) == {"period": 1000}
-    run = dict(num_episodes=1000, variation=1e12, power=3)
-    assert tabular_keyword(SPEC, "window", **run) == {"length": 1}
+    for variation, kind, forgetting in (
+        (0.0, "exponential", ExponentialWeights(1.0)),
+        (0.0, "restart", PeriodicRestart(1000)),
+        (1e12, "window", SlidingWindow(1)),
+    ):
+        tuned = ucbvi.tuned(SPEC, num_episodes=1000, variation=variation, forgetting=kind)
+        assert tuned.forgetting == forgetting
     assert tabular_log_term(SPEC, 2, num_episodes=10, delta=0.5) == pytest.approx(math.log(2 * 12 * 30 / 0.5))
 
 

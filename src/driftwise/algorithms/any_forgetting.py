@@ -86,12 +86,6 @@ def linear_keyword(spec: Spec, forgetting: ForgettingKind, **run: Any) -> dict[s
     return choose_keyword(forgetting, tuning.opt_wlsvi_rate(**run), tuning.restart_period(**run))
 
 
-def tabular_keyword(spec: Spec, forgetting: ForgettingKind, **run: Any) -> dict[str, Any]:
-    """The keyword of a window, an epoch or weights that remember as long as `tabular_memory` says."""
-    rate = tuning.rate_of(1 / tuning.tabular_memory(spec, **run))
-    return choose_keyword(forgetting, rate, tuning.tabular_period(spec, **run))
-
-
 def choose_keyword(forgetting: ForgettingKind, rate: float, period: int) -> dict[str, Any]:
     """Return the keyword of `AnyForgetting` for a kind, with its rate, window or period."""
     keywords = {"none": {}, "exponential": {"rate": rate}}

@@ -223,8 +223,7 @@ def tune_ucrl_vtr_plus(
 ) -> dict[str, Any]:
     r"""$\lambda = 1/J$ and the radii of the paper, times `beta_scale`; a forgetting as fast as UCRL-VTR's.
 
-    $J$ is `num_kernels`, `len(environment.mu)`. Radii are those of `BernsteinRadius`, for all episodes at
-    once. `num_episodes` and `variation` are for the forgetting alone, which is ours.
+    $J$ is `num_kernels`, `len(environment.mu)`; `num_episodes` and `variation` are for the forgetting alone.
     """
     given, memory = _options_and_memory(spec, num_kernels, num_episodes, options)
     numbers = given["delta"], given["beta_scale"]

@@ -115,10 +115,9 @@ def lsvi_ucb_restart(
 def tune_opt_rlsvi(
     spec: Spec, *, upper_scale: float = 1.0, mu_bound: float | None = None, **run: Unpack[LinearRun]
 ) -> dict[str, Any]:
-    r"""The scales of Theorem 1, and a forgetting as fast as OPT-WLSVI's.
+    r"""$\sigma = \sqrt H\,\beta$ and the forgetting of OPT-WLSVI, whose radius is $\beta$.
 
-    $\sigma = \sqrt H\,\beta$ with OPT-WLSVI's radius $\beta = c\,dH\sqrt\iota$, and $\alpha_U = \min\{1,
-    c'/(\sigma\sqrt d)\} = 2\alpha_L$; `beta_scale` is $c$ and `upper_scale` $c'$, which theory leaves open.
+    $\alpha_U = \min\{1, c'/(\sigma\sqrt d)\} = 2\alpha_L$ with `upper_scale` for $c'$, left open by theory.
     """
     radius, memory = any_forgetting.radius_and_memory(spec, mu_bound, **run)
     scale = math.sqrt(spec.horizon) * radius
@@ -163,11 +162,7 @@ def opt_rlsvi(
 
 
 def tune_matrix_rl(spec: Spec, **run: Unpack[LinearRun]) -> dict[str, Any]:
-    r"""The radius of MatrixRL's theory, and a forgetting as fast as OPT-WLSVI's.
-
-    The radius is $c\,H\sqrt{d\iota}$ with OPT-WLSVI's logarithm $\iota$: a factor $\sqrt d$ less than where
-    features of successors are not known. `beta_scale` is $c$, with all constants of the features in it.
-    """
+    r"""OPT-WLSVI's forgetting, and its radius over $\sqrt d$, with constants of features in `beta_scale`."""
     radius, memory = any_forgetting.radius_and_memory(spec, **run)
     return dict(radius=radius / math.sqrt(spec.dim), **memory)
 

@@ -76,8 +76,27 @@ class MonotoneLeastSquares(Agent):
         # Twice is often exactly twice, as with a ridge of 1/H², and stays so whatever the rounding.
         slack = tie_tolerance(information.dtype) * xp.clip(abs(information), 1, None)
         over = xp.any(information >= state.information + math.log(2) - slack)
-        waiting = moments._replace(gram=order_after(moments.gram, information[:, None, None]))
-        tables = *self._tables(waiting, features, state), information
+        waiting, sizes = order_after(moments.gram, information[:, None, None]), state.upper.shape[1:]
+        inverse = spd_inverse(waiting)
+        widths = width(inverse, moments._replace(gram=waiting), features, "single")
+        doubt = self._widening(moments._replace(gram=waiting)) * widths
+        if self.rewards == "learnt":
+            rewards = linear(features, matvec(inverse, moments.cross[..., 0]))
+        else:
+            rewards = features.get(MeanRewards).array
+
+        def step(carry: tuple[Array, Array], x: tuple) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+            (value, below), (inverse, cross, widths, doubt, rewards, upper, lower) = carry, x
+            best, worst = (linear(features, _solved(inverse, cross, values)) for values in (value, below))
+            best = rewards + best + self.radius * widths + doubt
+            worst = rewards + worst - self.lower_radius * widths - doubt
+            upper = xp.minimum(best.reshape(sizes), upper)  # which began at H
+            lower = xp.maximum(worst.reshape(sizes), lower)  # which began at 0
+            return (xp.max(upper, axis=-1), xp.max(lower, axis=-1)), (upper, lower)
+
+        start = xp.zeros_like(state.upper[0, :, 0])
+        xs = (inverse, moments.cross, widths, doubt, rewards, state.upper, state.lower)
+        tables = *scan(step, (start, start), xs, reverse=True)[1], information
         upper, lower, information = where_tree(over, tables, (state.upper, state.lower, state.information))
         return Tables(moments, upper, lower, information, xp.astype(over, information.dtype))
 
@@ -104,29 +123,6 @@ class MonotoneLeastSquares(Agent):
     def _widening(self, moments: Moments) -> Numeric:
         """Return what is added to radii where rewards are learnt; it broadcasts to `[H, N]`."""
         return radius_at(self.reward_radius, moments) if self.rewards == "learnt" else 0.0
-
-    def _tables(self, moments: Moments, features: FeatureTable, state: Tables) -> tuple[Array, Array]:
-        xp, sizes = namespace(state.upper), state.upper.shape[1:]
-        inverse = spd_inverse(moments.gram)
-        widths = width(inverse, moments, features, "single")
-        doubt = self._widening(moments) * widths
-        if self.rewards == "learnt":
-            rewards = linear(features, matvec(inverse, moments.cross[..., 0]))
-        else:
-            rewards = features.get(MeanRewards).array
-
-        def step(carry: tuple[Array, Array], x: tuple) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-            (value, below), (inverse, cross, widths, doubt, rewards, upper, lower) = carry, x
-            best, worst = (linear(features, _solved(inverse, cross, values)) for values in (value, below))
-            best = rewards + best + self.radius * widths + doubt
-            worst = rewards + worst - self.lower_radius * widths - doubt
-            upper = xp.minimum(best.reshape(sizes), upper)  # which began at H
-            lower = xp.maximum(worst.reshape(sizes), lower)  # which began at 0
-            return (xp.max(upper, axis=-1), xp.max(lower, axis=-1)), (upper, lower)
-
-        start = xp.zeros_like(state.upper[0, :, 0])
-        xs = (inverse, moments.cross, widths, doubt, rewards, state.upper, state.lower)
-        return scan(step, (start, start), xs, reverse=True)[1]
 
 
 def _solved(inverse: Array, cross: Array, values: Array) -> Array:

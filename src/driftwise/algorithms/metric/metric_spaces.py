@@ -221,12 +221,11 @@ def tune_kernel_ucbvi(
     tuning: KernelTuning = "ours",
     **given: Unpack[TheoryRun],
 ) -> dict[str, Any]:
-    r"""The rate and the bandwidth of a regret bound of KeRNS, up to constants, in the unit square.
+    r"""Rate and bandwidth of a bound of KeRNS, and $H\sqrt{\log(2HKSA/\delta)/2}$ times `beta_scale`.
 
     `tuning="ours"` is for $\Delta_r + \Delta_p$, the `variation`; `"paper_r1"` and `"paper_r2"`, see
     `driftwise.theory.tuning.kernel_rate`, for $\Delta_r + L\Delta_p$ with $L$ = `lipschitz`, from
-    `variations`, `environment.variation(K, norm="pairs")`, of which `variation` is the `total`. The radius is
-    Hoeffding's over steps, episodes and pairs, $H\sqrt{\log(2HKSA/\delta)/2}$, times `beta_scale`.
+    `variations`, `environment.variation(K, norm="pairs")`, of which `variation` is the `total`.
     """
     lipschitz = require_number("lipschitz", lipschitz, at_least=0)
     if require_choice("tuning", tuning, get_args(KernelTuning)) != "ours":

@@ -121,7 +121,7 @@ class StagedQLearning(TableAgent):
 
 
 def _and_three_quarters(x: Array) -> Array:
-    """`x + x^(3/4)`; roots cost far less than a power."""
+    """Return `x + x^(3/4)`; roots cost far less than a power."""
     root = namespace(x).sqrt(x)
     return x + root * namespace(x).sqrt(root)
 

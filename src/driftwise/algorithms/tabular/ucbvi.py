@@ -22,7 +22,7 @@ from driftwise.parts.least_squares import pool_steps
 from driftwise.parts.noise import forecast_episode
 from driftwise.parts.policies import greedy_policy
 from driftwise.parts.regression import empty_counts, matvec, visits
-from driftwise.theory.tuning import tabular_log_term
+from driftwise.theory.tuning import rate_of, tabular_log_term, tabular_memory, tabular_period
 
 _DOUBT = 0.1  # visits that a forecast has to outweigh, as if they had shown 0
 _LEAST = 1e-20  # visits: with fewer every bonus fills the range, and no quotient may overflow
@@ -154,19 +154,19 @@ def tune_ucbvi(
     steps: Literal["apart", "shared"] = "apart",
     **options: Unpack[ForgettingRun],
 ) -> dict[str, Any]:
-    r"""$L = \log(5SAT/\delta)$ and, if it is to forget, a memory that balances drift and regret.
+    r"""$L = \log(5SAT/\delta)$ and, if it is to forget, a memory that balances drift and $\sqrt{H^aSAT}$.
 
-    The regret where nothing moves is $\sqrt{H^a SAT}$ with $a = 2$ for Hoeffding's bonus and 1 for
-    Bernstein's, one more where steps are apart. `beta_scale` multiplies the bonus; `variation` is
-    `environment.variation(K, norm="pairs").total`.
+    $a$ is 2 for Hoeffding's bonus and 1 for Bernstein's, one more where steps are apart; `beta_scale`
+    multiplies the bonus. `variation` is `environment.variation(K, norm="pairs").total`.
     """
     given = any_forgetting.read_run(ForgettingRun, options)
     power = (2 if bonus == "hoeffding" else 1) + (steps == "apart")
-    run = dict(num_episodes=num_episodes, variation=given["variation"], power=power)
+    run: Any = dict(num_episodes=num_episodes, variation=given["variation"], power=power)
+    rate = rate_of(1 / tabular_memory(spec, **run))
     return dict(
         scale=given["beta_scale"],
         log_term=tabular_log_term(spec, 5, num_episodes=num_episodes, delta=given["delta"]),
-        **any_forgetting.tabular_keyword(spec, given["forgetting"], **run),
+        **any_forgetting.choose_keyword(given["forgetting"], rate, tabular_period(spec, **run)),
     )
 
 

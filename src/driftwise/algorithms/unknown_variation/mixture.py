@@ -89,36 +89,30 @@ class MixtureOfMemories(Wrapper):
             chosen = self.choose_memory(state.log_weights, key)
             agent = index_part(agent, chosen)
             plan = agent.plan(map_tree(lambda leaf: leaf[chosen], state.base), features, key)
+            weights, bonus, q, _, values, _ = plan
         else:
+            rows = self._by_step(self.decision_weights(state.log_weights, key))
+
+            def mix(arrays: Array) -> Array:
+                """Return the weighted sum over memories: `[H, ...]` from `[J, H, ...]`."""
+                factors = expand_like(rows, arrays)
+                return xp.sum(factors * xp.where(factors > 0, arrays, xp.zeros_like(arrays)), axis=0)
+
+            def plan_alone(agent: Forecaster, state: Any) -> Plan:
+                return agent.plan(state, features, key)._replace(drawn=None)
+
+            plans: Plan = map_stacked(plan_alone, agent, state.base, features.values)
             agent = index_part(agent, overall_weights(state.log_weights).argmax())
-            plan = self._mixed_plan(state, features, key)
-        weights, bonus, q, _, values, _ = plan
+            q, bonus, weights, values = map(mix, (plans.q, plans.bonus, plans.weights, plans.values))
+            if self.decision == "variance":
+                means = xp.where(plans.q > -xp.inf, plans.q - plans.bonus, xp.zeros_like(plans.q))
+                mean = mix(means)
+                bonus = xp.sqrt(mix(plans.bonus**2 + (means - mean) ** 2))
+                q = xp.where(q > -xp.inf, mean + bonus, q)
         if self.origin == "first":
             q = q + xp.reshape(linear(features, state.origin), q.shape)
             weights, values = weights + state.origin, xp.max(q, axis=-1)
         return Plan(weights, bonus, q, agent.policy(q), values)
-
-    def _mixed_plan(self, state: MixtureState, features: FeatureTable, key: Key) -> Plan:
-        """Return the plan of all memories, or of one for each step; the policy is left to do."""
-        xp, rows = namespace(features.values), self._by_step(self.decision_weights(state.log_weights, key))
-
-        def planned(agent: Forecaster, state: Any) -> Plan:
-            return agent.plan(state, features, key)._replace(drawn=None)
-
-        plans: Plan = map_stacked(planned, self.base, state.base, features.values)
-
-        def mixed(arrays: Array) -> Array:
-            """The weighted sum over memories: `[H, ...]` from `[J, H, ...]`."""
-            factors = expand_like(rows, arrays)
-            return xp.sum(factors * xp.where(factors > 0, arrays, xp.zeros_like(arrays)), axis=0)
-
-        q, bonus = mixed(plans.q), mixed(plans.bonus)
-        if self.decision == "variance":
-            means = xp.where(plans.q > -xp.inf, plans.q - plans.bonus, xp.zeros_like(plans.q))
-            mean = mixed(means)
-            bonus = xp.sqrt(mixed(plans.bonus**2 + (means - mean) ** 2))
-            q = xp.where(q > -xp.inf, mean + bonus, q)
-        return Plan(mixed(plans.weights), bonus, q, plans.policy[0], mixed(plans.values))
 
     def update(
         self, state: MixtureState, features: FeatureTable, plan: Plan, episode: Episode
