@@ -25,18 +25,6 @@ def taught(name: str, **options: object) -> Bandit:
     return bandit
 
 
-@pytest.mark.parametrize("name", BANDITS)
-def test_every_decision_has_the_probabilities_and_scores_of_all_arms(name):
-    bandit = make(name)
-    for arms, reward in rounds(12, seed=2):
-        decision = bandit.decide(arms)
-        assert decision.probabilities.shape == decision.scores.shape == (len(arms),)
-        np.testing.assert_allclose(decision.probabilities.sum(), 1, rtol=1e-12)
-        assert decision.probability == decision.probabilities[decision.arm] > 0
-        assert decision.index == decision.scores[decision.arm]
-        bandit.learn(decision.id, reward)
-
-
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -211,6 +199,10 @@ def test_a_saved_agent_and_the_log_since_give_the_agent_that_never_stopped(name:
         if number == 6:
             bandit.save(path)
         decision = bandit.decide(arms, id=number, time=number)
+        assert decision.probabilities.shape == decision.scores.shape == (len(arms),)
+        np.testing.assert_allclose(decision.probabilities.sum(), 1, rtol=1e-12)
+        assert decision.probability == decision.probabilities[decision.arm] > 0
+        assert decision.index == decision.scores[decision.arm]
         log.add_decision(decision, arms=arms)
         waiting.append((decision.id, reward))
         if number % 3:

@@ -188,19 +188,13 @@ def table(path: Path, column: str | None) -> TableLog:
 
 
 @pytest.mark.parametrize("kind", ["decisions", "date", "seconds"])
-def test_a_replay_takes_the_times_of_the_log(kind, tmp_path: Path):
+def test_a_replay_and_a_warm_start_take_the_times_of_the_log(kind, tmp_path: Path):
     """By the clock nothing of the world before is left when the last rows come."""
     log = logged(tmp_path / "log.jsonl") if kind == "decisions" else table(tmp_path / "log.csv", kind)
     found = replay(log, FORGETFUL, Options(learn="all", every=30))
     fast, slow = (found.policies[name].windows[-1].window.values["IPS"].value for name in ("fast", "slow"))
     assert fast > slow + 0.3
-
-
-@pytest.mark.parametrize("kind", ["decisions", "date"])
-def test_an_agent_is_warmed_up_with_the_times_of_a_log(kind, tmp_path: Path):
-    log = logged(tmp_path / "log.jsonl") if kind == "decisions" else table(tmp_path / "log.csv", kind)
-    samples = read_samples(log)
-    times = [time for time, _, _ in turned_over()]
+    samples, times = read_samples(log), [time for time, _, _ in turned_over()]
     assert samples.times is not None
     np.testing.assert_allclose(samples.times, times, rtol=0, atol=1e-3)
     bandit = make(dim=samples.features.shape[1])

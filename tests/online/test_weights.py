@@ -14,7 +14,6 @@ from driftwise.algorithms.unknown_variation.adaptive import mixture
 from driftwise.base import Agent, Episode, Forgetting, Moments, Spec, WeightFunction
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import PARTS
-from driftwise.online import Bandit
 from driftwise.online.deciders import (
     ClockDecider,
     Decider,
@@ -217,13 +216,6 @@ def test_at_weight_zero_nothing_happens():
         before = bits(bandit.state), bandit.summary(), bandit.scores(np.eye(3)).tolist()
         bandit.learn_from(np.eye(3), [1.0, 0.3, 0.4], weight=0)
         assert (bits(bandit.state), bandit.summary(), bandit.scores(np.eye(3)).tolist()) == before
-
-
-def test_a_count_of_many_rewards_widens_the_radius_as_they_would():
-    once, many = (Bandit("lin_ucb", dim=3, noise_scale=0.3) for _ in range(2))
-    once.learn_from(np.eye(3)[0], 0.5, weight=1000)
-    many.learn_from(np.tile(np.eye(3)[0], (1000, 1)), np.full(1000, 0.5))
-    np.testing.assert_allclose(once.scores(np.eye(3)), many.scores(np.eye(3)), rtol=1e-9)
 
 
 CLICKS = Spec.bandit(dim=DIM, num_arms=1)

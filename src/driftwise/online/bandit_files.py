@@ -34,7 +34,6 @@ from driftwise.online.tensors import (
     Tensors,
     copy_leaves,
     from_tensors,
-    least_numbers,
     pack,
     require_numbers,
     require_sound,
@@ -143,7 +142,7 @@ def restore_bandit(bandit: Bandit, file: agent_files.AgentFile) -> None:
     given, tensors = dict(file.description), file.tensors
     del given["kind"]
     metadata, agent = given.pop("metadata"), require_instance("agent", from_config(given.pop("agent")), Agent)
-    require_numbers(tensors, least_numbers(agent))
+    require_numbers(tensors, agent)
     bandit._start(BanditSettings(agent=agent, **given), metadata)
     like = bandit._decider.offer(np.zeros((1, bandit._dim)), 0).choice(0)
     restore_pending(bandit._pending, tensors, like)

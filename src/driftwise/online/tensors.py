@@ -48,8 +48,9 @@ def require_sound(name: str, array: np.ndarray) -> np.ndarray:
     return array
 
 
-def require_numbers(tensors: Tensors, num: int) -> None:
+def require_numbers(tensors: Tensors, agent: Agent, num: int = 0) -> None:
     """Refuse an agent whose description asks for more numbers than its file has, before they take memory."""
+    num = max(num, least_numbers(agent))
     stored = sum(tensor.size for tensor in tensors.values())
     if num > stored:
         raise ArgumentError("sizes", f"be those of the {stored} numbers in the file", num, f"at least {num}")

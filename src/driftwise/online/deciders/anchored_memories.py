@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from driftwise.base.arrays import cholesky_or_nan
-from driftwise.online.deciders.anchors import (
-    ROUGH,
-    Anchor,
-    AnchoredInverse,
-    GramSnapshot,
-    RecentSamples,
-    factorise,
-)
+from driftwise.online.deciders.anchors import ROUGH, Anchor, AnchoredInverse, RecentSamples, factorise
 from driftwise.online.deciders.definition import Pair
 from driftwise.online.deciders.memories import Sums
 
@@ -173,7 +167,7 @@ class AnchoredMemory:
         self._inverse.anchor().add_forecast()
         self._inverse.settle()
 
-    def _snapshot(self) -> Callable[[], GramSnapshot]:
+    def _snapshot(self) -> Callable[[], Any]:
         works, turn = [matrix.snapshot() for matrix in self._sums], self._led and len(self._sums) > 1
         self._led = False
         return lambda: factorise([work() for work in works], turn=turn)

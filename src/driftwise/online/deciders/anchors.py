@@ -165,7 +165,7 @@ class Anchor:
         if self.growth > self._refine_above:
             (solved,) = self.solve(turned[None])
             return solved.dot(cross).item(), solved.dot(turned).item()
-        inner = self._with_rows(num + 2, multiply_lower)[1]
+        inner = self._with_rows(num + 2, lower=True)[1]
         diagonal = inner.reshape(-1)[:: num + 3]
         diagonal += 1
         diagonal[-1] = _LARGEST_SQUARE
@@ -177,7 +177,7 @@ class Anchor:
         """Return `QᵀΛ⁻¹x` of each row by Woodbury's identity."""
         num, half = self._num, self._scales()[1]
         if self._factors is None:
-            self._factors = self._with_rows(num, lambda rows: rows.dot(rows.T))
+            self._factors = self._with_rows(num, lower=False)
             self._factors[1].reshape(-1)[:: num + 1] += self._signs[:num]
         (scaled, inner), roots = self._factors, self._roots[:num]
         solved = turned * half
@@ -185,12 +185,10 @@ class Anchor:
         solved *= half
         return solved
 
-    def _with_rows(
-        self, num: int, multiply: Callable[[np.ndarray], np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return `F√D` and `G D Gᵀ` of the first rows."""
+    def _with_rows(self, num: int, *, lower: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return `F√D` and `G D Gᵀ`, or its lower half, of the first rows."""
         scaled, roots = self._rows[:num] * self._scales()[1], self._roots[:num]
-        inner = multiply(scaled)
+        inner = multiply_lower(scaled) if lower else scaled.dot(scaled.T)
         inner *= roots[:, None] * roots
         return scaled, inner
 
@@ -231,10 +229,10 @@ class AnchoredInverse:
         refine_above: float = FINE,
         first: float = 1.0,
     ) -> None:
-        """Make an inverse; the first anchor has a share `first` of a life.
+        """Make an inverse from `snapshot`, which returns the work that computes one of the gram as it is now.
 
-        `snapshot` returns the work that computes sums and eigenvectors of the gram as it is now; `commit`
-        takes its sums, the turned one, and the number of samples then.
+        `commit` takes its sums, the turned one, and the number of samples then. The first anchor has a share
+        `first` of a life.
         """
         self._snapshot, self._commit, self._recent = snapshot, commit, recent
         self._ridge, self._refine_above = ridge, refine_above

@@ -29,7 +29,7 @@ from driftwise.online.episodes.states import MappedStates, States, TableOfStates
 from driftwise.online.features import FeatureMap
 from driftwise.online.limits import finite_plan, first_state, require_reward, within_memory
 from driftwise.online.summary import EpisodicSummary, Gauge, summary_fields
-from driftwise.online.tensors import COUNTED_BITS, from_tensors, least_numbers, require_numbers, to_tensors
+from driftwise.online.tensors import COUNTED_BITS, from_tensors, require_numbers, to_tensors
 from driftwise.parts import LeastSquares
 
 _KIND = "episodic agent"  # in files
@@ -240,7 +240,7 @@ class EpisodicAgent:
         num = (spec.num_states - 1) * spec.num_actions * spec.dim
         if isinstance(agent, (RememberedLeastSquares, RememberedMixture)):
             num = agent.memory * spec.horizon * spec.num_actions * spec.dim
-        require_numbers(tensors, max(num, least_numbers(agent)))
+        require_numbers(tensors, agent, num)
         states = restore_states(file, features, agent.spec)
         known = {name[6:]: array for name, array in tensors.items() if name.startswith("known.")}
         options = {name: description[name] for name in ("plan_every", "seed", "metadata")}
