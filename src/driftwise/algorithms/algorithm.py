@@ -59,8 +59,7 @@ _SECTION = re.compile(r"\n+(?=(?:When to use|When not|Reference|Deviations from 
 class Algorithm(Generic[P, A]):
     """A recipe. Call it with explicit parameters; call `tuned` with what theory needs instead.
 
-    It takes a spec first, the sizes of the problem (`environment.spec`); a meta-algorithm that can wrap any
-    agent takes that agent first, its `base`.
+    It takes a spec first, `environment.spec`, or the agent that it wraps, its `base`.
     """
 
     recipe: Callable[P, A]
@@ -152,13 +151,12 @@ def register(
 ) -> Callable[[Callable[P, A]], Algorithm[P, A]]:
     """Register a recipe: the command line, the docs and the contract tests take it from the registry.
 
-    Sections of its docstring, such as `When not:`, need no blank lines between them. Arguments that it leaves
-    out are described as their group of keywords describes them.
+    Sections of its docstring need no blank lines between them; arguments that it leaves out are described as
+    their group of keywords describes them.
 
     Args:
-      forgetting, exploration, paper, problem: columns of the table. By default the paper is the first one of
-        the section `Reference:`, and the problem is the family's.
-      bound: its bound, unless `driftwise.theory.bounds` has one.
+      forgetting, exploration, paper, bound, problem: columns of the table. By default the paper is the first
+        of the section `Reference:`, the bound that of `driftwise.theory.bounds`, the problem the family's.
       takes_grids: whether every number may be a grid; by default not for an unknown variation.
       takes_arms: whether the base may be several agents.
     """
@@ -194,12 +192,7 @@ def register(
 def tuned_by(
     tuning: Callable[..., dict[str, Any]], *names: str
 ) -> Callable[[Algorithm[P, A]], Algorithm[P, A]]:
-    """Give a registered recipe a tuning, which the tuned form takes parameters from.
-
-    Args:
-      tuning: a function of the spec and of keywords of the run that returns parameters of the recipe.
-      names: the parameters that are taken from the result.
-    """
+    """Give a recipe a tuning, a function of the spec and the run that returns its parameters `names`."""
 
     def wrap(algorithm: Algorithm[P, A]) -> Algorithm[P, A]:
         algorithm.set_tuning(tuning, names)
@@ -249,10 +242,7 @@ def _validated(maker: Callable[P, A], name: str) -> Callable[P, A]:
 def _tuned_form(
     recipe: Callable[..., A], tuning: Callable[..., dict[str, Any]] | None, names: tuple[str, ...]
 ) -> Callable[..., A]:
-    """Return the form of a recipe that takes the run, and what the tuning asks for, instead of `names`.
-
-    An argument of both the tuning and the recipe is passed to both.
-    """
+    """Return the form of a recipe that takes the run, and what the tuning asks for, instead of `names`."""
     first, *options = get_signature(recipe).parameters.values()
     passed = {option.name: option for option in options if option.name not in names}
     asked = (

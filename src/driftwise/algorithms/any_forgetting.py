@@ -105,20 +105,13 @@ def least_squares(
     r"""Weighted least-squares value iteration with a forgetting and an exploration of your choice.
 
     $\Lambda_h = \sum_\tau \omega(t, \tau)\phi\phi^\top + \lambda I$, and $Q_h = \phi^\top w_h + $ what the
-    exploration adds. In an experiment file both parts are tables:
-
-    ```toml
-    algorithm = "least_squares"
-    forgetting = { type = "SlidingWindow", length = 200 }
-    exploration = { type = "Thompson", scale = 0.3 }
-    ```
+    exploration adds. In an experiment file both are tables such as `{ type = "SlidingWindow", length = 9 }`.
 
     Args:
       forgetting: $\omega$, one of `driftwise.forgetting` or one of your own.
       exploration: one of `driftwise.exploration` or one of your own.
       clip: of values, as in `LeastSquares`; `"none"` for bandits whose means may be above one.
-    When to use: you combine a forgetting and an exploration of your own; every least-squares recipe is a case
-    of it.
+    When to use: you combine a forgetting and an exploration of your own.
     When not: a named recipe has the pair you want. That one comes with its radius, its tuning and its paper.
     """
     return LeastSquares(spec, forgetting, exploration, ridge, clip)

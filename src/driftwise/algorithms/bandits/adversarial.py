@@ -251,8 +251,7 @@ def restart_adv(
     When to use: arms are fixed, and an adversary may choose the rewards.
     When not: arms change from round to round, or rewards are noisy but calm; it explores all the time.
     Reference: Cheung, Simchi-Levi & Zhu 2022; in a block EXP2 (Bubeck, Cesa-Bianchi & Kakade 2012).
-    Deviations from the papers: the tuned form takes $\sum_t\|\theta_t - \theta_{t+1}\|$ for $\Delta$. Arms
-    that change are played, without a bound.
+    Deviations from the papers: the tuned form takes $\sum_t\|\theta_t - \theta_{t+1}\|$ for $\Delta$.
     """
     bandit.require_bandit(spec)
     return AdversarialLinear(spec, parts.PeriodicRestart(period), step_scale, mixing_scale, reward_bound)

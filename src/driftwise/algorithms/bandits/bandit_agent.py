@@ -32,8 +32,7 @@ class SpreadConfidence(Confidence, total=False):
 
     Args:
       noise_scale: $\sigma \ge 0$; needed unless `radius` is given.
-      radius: $\beta \ge 0$, or a part of `driftwise.parts.radii`, instead of $\beta_t$; then the other
-        arguments of $\beta_t$ have no effect.
+      radius: $\beta \ge 0$, or a part of `driftwise.parts.radii`, instead of $\beta_t$ and its arguments.
       num_episodes: rounds of the run: $\delta' = \delta/K$; without it $\delta' = \delta/(2t(1+\ln t)^2)$.
       confidence: `"published"` is the paper's $\delta' = \delta$, which does not cover all rounds at once.
     """
@@ -223,7 +222,6 @@ def square_cb(spec: Spec, *, gamma: Numeric, rate: Numeric = 1.0, ridge: Numeric
     When to use: every arm needs a probability above zero, so that the log can evaluate other policies.
     When not: there are many arms. All of them are explored, and the bound grows with their number.
     Reference: Foster & Rakhlin 2020, Algorithm 1 and Theorem 1.
-    Deviations from the paper: arms that are tied for the best share what is left. Forgetting is ours, with
-    the memory for $T$ in the tuned $\gamma$, and without a bound.
+    Deviations from the paper: arms tied for the best share what is left. Forgetting is ours, without a bound.
     """
     return bandit_agent(spec, parts.ExponentialWeights(rate), InverseGap(gamma), ridge)

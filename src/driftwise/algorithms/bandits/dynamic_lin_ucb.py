@@ -168,8 +168,7 @@ def dynamic_lin_ucb(
     When not: it drifts slowly. A model is found wrong only when it is far off.
     Reference: Wu, Iyer & Wang 2018, Algorithm 1. Defaults are those of Russac, Vernade & Cappé's code of it.
     Deviations from the paper: in a full pool a new model replaces that of the highest $\hat e_m$. The radius
-    has explicit constants (Abbasi-Yadkori et al. 2011). A new model ranks as if judged once, without error.
-    The oldest of tied models acts.
+    is `lin_ucb`'s. A new model ranks as if judged once, without error. The oldest of tied models acts.
     """
     known: Any = dict(noise_scale=noise_scale, norm_bound=norm_bound, delta=delta, radius_scale=radius_scale)
     known |= dict(spread="epochs", shares=1, radius=radius, ridge=ridge)

@@ -29,7 +29,7 @@ def click_slopes(norm_bound: Numeric) -> tuple[np.ndarray, np.ndarray]:
 def likelihood_agent(
     spec: Spec, rate: Numeric, num_episodes: Numeric | None, within: Literal["ball", "space"], **numbers: Any
 ) -> WeightedLikelihood:
-    """The agent, with capacity for all samples whose weight is not negligible, or for all of the run."""
+    """Return the agent, with capacity for samples whose weight is not negligible, or all of the run."""
     require_bandit(spec)
     forgetting = ExponentialWeights(rate)
     largest = float(np.max(forgetting.rate))
@@ -175,8 +175,7 @@ def d_glb_omd(
 
     Args:
       rate: $\eta \in (0, 1]$; 1 is GLB-OMD, which never forgets.
-      link: $\mu$: `"logistic"` for clicks, `"log"` for counts, `"identity"` for numbers; $g$ is 1, 1,
-        $\sigma^2$.
+      link: $\mu$: `"logistic"` for clicks, `"log"` for counts ($g = 1$), `"identity"` with $g = \sigma^2$.
       norm_bound: $S \ge \|\theta\|$ for features of norms up to 1; 5 has chances of clicks of 0.7 to 99.3 %.
       noise_scale: $\sigma > 0$, for the identity alone.
       ridge: $\lambda > 0$; without it theory's $\max\{14d\zeta R^2, 6\zeta RSk_\mu/g\}$, 1 for the identity.

@@ -50,8 +50,7 @@ def sw_lin_ucb(spec: Spec, *, length: Numeric, **confidence: Unpack[SpreadConfid
     When to use: a reward is of full use for a known number of rounds and of none after that.
     When not: memory is scarce. A long window keeps all its samples; `d_lin_ucb` keeps sums.
     Reference: Cheung, Simchi-Levi & Zhu 2019, Algorithm 1; the bound is of Touati & Vincent 2020.
-    Deviations from the paper: $\delta'$, and the radius, where it has $\sigma\sqrt{d\log((1 +
-    W/\lambda)/\delta)}$.
+    Deviations from the paper: $\delta'$; its radius has $\sigma\sqrt{d\log((1 + W/\lambda)/\delta)}$.
     """
     window = parts.SlidingWindow(length)
     return bandit.ucb_agent(spec, window, memory=window.length, **confidence)
@@ -252,7 +251,6 @@ def sift_lin_ucb(
     When to use: some arms are played rarely, and what is known of them should last until then.
     When not: an arm may become better while nobody plays it, and nothing fades, or you need a bound.
     Reference: the forgetting is SIFt, of Lai & Bernstein 2024. The bandit and $\tilde V_t$ are ours.
-    $\beta_t$ is that of `d_lin_ucb` for $\sum\omega^2 = \operatorname{tr}\tilde V_t - d\lambda$; no bound is
-    known.
+    $\beta_t$ is that of `d_lin_ucb` for $\sum\omega^2 = \operatorname{tr}\tilde V_t - d\lambda$, unproven.
     """
     return bandit.ucb_agent(spec, parts.DirectionalForgetting(rate, threshold, fading), norm, **confidence)

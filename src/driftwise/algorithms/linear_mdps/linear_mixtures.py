@@ -133,8 +133,7 @@ def oppo(
 
     Args:
       step_size: $\alpha \ge 0$.
-      policy_period: episodes after which the policy is uniform again, 0 for never; `period` or 0 unless
-        given.
+      policy_period: episodes after which the policy is uniform again, 0 for never; else `period` or 0.
     When to use: the policy should change gradually, and transitions mix kernels that you know.
     When not: the problem jumps and the policy is never restarted, or you know no kernels.
     Reference: Cai, Yang, Jin & Wang 2019, Algorithm 1.
@@ -212,8 +211,7 @@ def ucrl_vtr(
     Reference: Ayoub, Jia, Szepesvári, Wang & Yang 2020, Algorithm 3 of the supplement, for linear mixtures.
     Each pair has the mixture that is best for it; Algorithm 1 plans with one for all.
     Deviations from the paper: each step has its own mixture. Values are divided by $H$ and kernels by $\sqrt
-    J$, so that $\lambda$ and $\beta$ have no units. Of actions that reach the clip, the one with the largest
-    unclipped index acts. Forgetting is ours.
+    J$. Of actions that reach the clip, the largest unclipped index acts. Forgetting is ours.
     """
     return ValueTargeted(spec, choose_forgetting(**forgetting), radius, ridge, clip)
 

@@ -47,8 +47,7 @@ def lsvi_ucb(spec: Spec, *, radius: Numeric, **regression: Unpack[Regression]) -
     When to use: nothing drifts; it is the baseline that does not forget.
     When not: the problem changes. Old episodes outweigh new ones for as long as they were right.
     Reference: Jin, Yang, Wang & Jordan 2020, Algorithm 1.
-    Deviations from the paper: of actions that reach the clip at H, the one with the largest unclipped index
-    acts.
+    Deviations from the paper: of actions that reach the clip at H, the largest unclipped index acts.
     """
     return LeastSquares(spec, NoForgetting(), Ucb(radius), **regression)
 

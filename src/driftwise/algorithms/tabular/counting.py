@@ -2,11 +2,10 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
 from driftwise.base import Agent, ArgumentError, Array, FeatureTable, Plan, Spec
 from driftwise.base.arrays import namespace
 from driftwise.parts.policies import greedy_policy
+from driftwise.parts.regression import step_ceilings
 
 
 class TableAgent(Agent):
@@ -20,16 +19,14 @@ class TableAgent(Agent):
 def require_all_actions(features: FeatureTable) -> None:
     """Refuse a bandit whose arms come and go: who counts knows an action by its number."""
     if features.present is not None:
-        raise ArgumentError(
-            "features", "always offer every action to an agent that counts", features, "some missing"
-        )
+        expected = "always offer every action to an agent that counts"
+        raise ArgumentError("features", expected, features, "some missing")
 
 
 def value_ceilings(spec: Spec, like: Array, *, tight: bool) -> Array:
     """H, or the `H−h+1` that can be had from each step on: `[H, S, A]`."""
-    xp, horizon = namespace(like), spec.horizon
-    most = np.arange(horizon, 0, -1) if tight else np.full(horizon, horizon)
-    empty = xp.zeros((horizon, spec.num_states, spec.num_actions), dtype=like.dtype)
+    xp, most = namespace(like), step_ceilings(spec.horizon, tight=tight)
+    empty = xp.zeros((spec.horizon, spec.num_states, spec.num_actions), dtype=like.dtype)
     return empty + xp.asarray(most, dtype=like.dtype)[:, None, None]
 
 

@@ -178,8 +178,7 @@ def restart_q_ucb(
 
     Args:
       log_term: $\iota > 0$, $\log(2/\delta)$ in the paper.
-      drift_bonus: $b_\Delta \ge 0$, $\Delta_r + H\Delta_p$ for the variation within an epoch; 0 where that is
-        unknown.
+      drift_bonus: $b_\Delta \ge 0$, $\Delta_r + H\Delta_p$ for the variation in an epoch; 0 if unknown.
     When to use: states and actions are few, no model should be kept, and the problem drifts.
     When not: the period is short. Q-learning needs many visits, and each restart throws them away.
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar 2021, Algorithm 1; its Theorem 2 is the bound for
@@ -224,8 +223,7 @@ def restart_q_ucb_freedman(
     When to use: you study the rate of model-free learning under drift.
     When not: the run is short: $2\bar b$ is below $b$ only in stages of more than $10^4\iota$ visits.
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar 2021, Algorithm 2, from memory; stages, variances, $N_0$
-    and the constants 2, 2 and 5 of $\bar b$ agree with Zhang, Zhou & Ji 2020, whose UCB-Advantage it
-    restarts.
+    and the constants 2, 2 and 5 agree with UCB-Advantage (Zhang, Zhou & Ji 2020), which it restarts.
     Deviations from the paper: as `restart_q_ucb`. Variances come from Welford's recursion.
     """
     numbers = scale, log_term, drift_bonus

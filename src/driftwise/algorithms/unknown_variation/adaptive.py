@@ -90,15 +90,9 @@ def mixture(
 def adaptive(base: Agent | Sequence[Agent], **mixing: Unpack[Mixing]) -> MixtureOfMemories:
     r"""An agent whose memory tunes itself.
 
-    ```python
-    adaptive(lsvi_ucb(spec, radius=1.0))
-    adaptive(sw_lin_ucb(spec, length=[50, 200, 800], noise_scale=1.0))
-    ```
-
     Args:
-      base: an agent on least squares, on mirror descent (`d_glb_omd`), or one that counts (`ucbvi`). Its
-        forgetting is replaced by exponential weights of all lengths, unless it holds a grid, the candidates;
-        so are several agents that are alike but for their numbers.
+      base: an agent on least squares or mirror descent, or one that counts (`ucbvi`). The candidates are the
+        points of its grid, agents that differ in numbers alone, or else exponential weights of all lengths.
     When to use: an agent should find its memory by itself; the candidates are a grid of memories.
     When not: you know the memory, or need a bound on regret. There is one on forecasts alone.
     """

@@ -143,10 +143,6 @@ def borl(
 ) -> BanditOverAgents:
     r"""Bandit over reinforcement learning: EXP3.P draws an agent for each block of $M$ episodes.
 
-    ```python
-    borl(opt_wlsvi(spec, rate=(0.9, 0.99, 1.0), radius=0.4), num_episodes=2000)
-    ```
-
     Args:
       base: an agent with a grid in its numbers, or at least two agents that are alike but for theirs.
       block_length: $M$; `"corrected"` is $\lceil\sqrt{dK}\rceil$, `"paper"` is $\lceil\sqrt K\rceil$.
@@ -156,8 +152,7 @@ def borl(
     When to use: any agent's numbers should be chosen while it runs, with a bound.
     When not: the run is short. Every block restarts, and trying costs whole blocks.
     Reference: Touati & Vincent 2020, Section 5.1.
-    Deviations from the paper: the length of blocks, as $\sqrt K$ does not give the bound that it claims;
-    gains are means of a step.
+    Deviations from the paper: the length of blocks, as $\sqrt K$ does not give the bound that it claims.
     """
     arms: Any = expand_grid(base) if is_part(base) else base
     are_agents = isinstance(arms, Sequence) and all(is_part(arm) and isinstance(arm, Agent) for arm in arms)

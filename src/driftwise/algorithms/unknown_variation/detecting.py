@@ -169,11 +169,6 @@ def detect_and_restart(
     Windows of every length $2^j$ are compared with what came before them by `EllipsoidTest` or `LinkTest`.
     Pairs of which least is known are played with probability $\alpha\sqrt k$ after $k-1$ alarms.
 
-    ```python
-    base = lin_ucb(spec, noise_scale=0.3)
-    detect_and_restart(base, num_episodes=10_000, noise_scale=0.3)
-    ```
-
     Args:
       base: any agent, made for problems that do not change.
       noise_scale: $\sigma$ of rewards; without it 1/2, as for rewards in [0, 1]. Left out behind a link.

@@ -194,8 +194,7 @@ def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Un
       regret_scale: $\rho$: in a problem that does not vary, the base loses $\rho/\sqrt t$ an episode in the
         mean of $t$ episodes, where rewards of an episode lie between 0 and 1.
     When to use: you want the best known rate without knowing the variation, for any optimistic base.
-    When not: the run is of usual length. With the published constants its tests never fail in it
-    (Gerogiannis, Huang & Veeravalli 2024).
+    When not: the run is of usual length: its tests never fail (Gerogiannis, Huang & Veeravalli 2024).
     Reference: Wei & Luo 2021, Algorithms 1 to 3, for one set of arms and one first state.
     Deviations from the paper: `test_scale` and `first_order`.
     """

@@ -98,19 +98,13 @@ def change_detection(
 ) -> Restarting:
     r"""An agent that restarts whenever a detector finds that its rewards have changed, or its errors.
 
-    ```python
-    base = lin_ucb(spec, noise_scale=0.1)
-    change_detection(base, detector=Glr(noise_scale=0.1))
-    ```
-
     Args:
       detector: `Glr` or `Cusum` of `driftwise.parts.detectors`; without it `Glr()`.
       watch: `"rewards"` or `"residuals"`, as in `Restarting`.
     When to use: the problem jumps, and rewards or errors show it where the agent looks.
     When not: it drifts slowly, or something improves where the agent does not look.
-    Reference: Besson, Kaufmann, Maillard & Seznec 2022 and Liu, Lee & Shroff 2018 for bandits of few arms,
-    with one detector an arm.
-    Deviations from the papers: one detector for all; no forced exploration.
+    Reference: Besson, Kaufmann, Maillard & Seznec 2022 and Liu, Lee & Shroff 2018 for bandits of few arms.
+    Deviations from the papers: one detector for all arms; no forced exploration.
     """
     return Restarting(base, Glr() if detector is None else detector, watch)
 
