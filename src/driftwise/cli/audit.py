@@ -7,11 +7,10 @@ import typer
 
 from driftwise.base.validation import require_choice
 from driftwise.cli import app
-from driftwise.cli.app import InputError, check
+from driftwise.cli.app import check
 from driftwise.cli.output import json_text, open_page, print_table
 
 _BUILT_IN = "An experiment.  [default: small MDPs and bandits: stationary, abrupt, gradual]"
-_MIN_EPISODES = 3  # that the drift of the built-in environments needs
 
 
 @app.command(
@@ -49,9 +48,6 @@ def _audit(
     sizes = dict(num_episodes=episodes, num_runs=runs, seed=seed)
     if file_or_name is not None:
         studies = [check(find_study, file_or_name, **sizes)]
-    elif episodes is not None and episodes < _MIN_EPISODES:
-        least = f"--episodes must be at least {_MIN_EPISODES} without a FILE|NAME"
-        raise InputError(f"{least}, got {episodes}")
     else:
         studies = [check(prepare, experiment, **sizes) for experiment in builtin_experiments()]
     if agent is not None:

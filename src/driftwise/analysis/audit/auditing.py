@@ -60,9 +60,8 @@ class Audit:
     def sizes(self) -> tuple[str, ...]:
         """Episodes, runs, seed and stride in words."""
         strides, lengths = {*self.strides.values()}, {*self.lengths.values()}
-        checked = (
-            "checked every episode" if strides == {1} else f"checked every {max(strides, default=1)} episodes"
-        )
+        every = max(strides, default=1)
+        checked = f"checked every {'episode' if every == 1 else f'{every} episodes'}"
         if len(strides) > 1:
             checked = f"about {_NUM_CHECKED} episodes of each checked at most"
         episodes = " + ".join(f"{length:,} ({label})" for label, length in self.lengths.items()) + " episodes"

@@ -85,7 +85,7 @@ class MixtureSnapshot:
             return weights.T
         chosen = weights.argmax(-1)
         if self.subject.agent.decision == "draw":
-            (uniform,) = random.draw_uniform(random.fold(self.played.plan_key, _DRAW), 1, float)
+            (uniform,) = random.draw_uniform(random.fold(self.played.keys[1], _DRAW), 1, float)
             cumulative = np.cumsum(weights, axis=-1)
             chosen = np.sum(cumulative <= uniform * cumulative[:, -1:], axis=-1)
         return np.eye(weights.shape[-1])[:, chosen]
@@ -116,7 +116,7 @@ def _(
     run_key, origin = random.fold(random.key(seed), run), np.zeros(dim)
     weights, scores, record = [], [], MixtureRecord(subject)
     for t, played in enumerate(play(agent, subject.environment, num_episodes, seed=seed, run=run)):
-        plan_key, before = random.episode_keys(run_key, t)[1], played.before
+        keys, before = random.episode_keys(run_key, t), played.before
         if t == 0 and agent.origin == "first":
             # the weights that explain the first reward by the features that are 1 for all arms
             table = played.features
@@ -124,11 +124,11 @@ def _(
             constant = (arms == 1).all(axis=0)
             origin = constant * played.episode.rewards[0] / max(1, constant.sum())
         rewards = played.episode.rewards - played.episode.features @ origin
-        seen = played.features, played.episode._replace(rewards=rewards), run_key, played.plan
+        seen = played.features, played.episode._replace(rewards=rewards), keys, played.plan
         memories = []
         for j, (memory, history) in enumerate(zip(subject.memories, histories, strict=True)):
             state = map_tree(itemgetter(j), before.base)
-            plan = memory.agent.plan(state, played.features, plan_key)
+            plan = memory.agent.plan(state, played.features, keys[1])
             memories.append(Snapshot(memory, t, history.before(t), state, plan, *seen))
         if t % stride == 0 or t == num_episodes - 1:
             yield from memories

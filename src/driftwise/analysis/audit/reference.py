@@ -79,12 +79,12 @@ def recomputed_bonus(run: Snapshot) -> np.ndarray:
     if isinstance(exploration, parts.Ucb):
         return recomputed_radius(run)[:, None] * run.width
     if isinstance(exploration, parts.RandomisedUcb):
-        (draw,) = random.draw_normal(run.plan_key, 1, float)
+        (draw,) = random.draw_normal(run.keys[1], 1, float)
         draw = abs(draw) if exploration.sign == "folded" else draw
         return draw * recomputed_radius(run)[:, None] * run.width
     if isinstance(exploration, parts.Thompson | parts.TruncatedThompson):
         shape = run.gram.shape[:2]
-        draws = random.draw_normal(run.plan_key, math.prod(shape), float).reshape(shape)
+        draws = random.draw_normal(run.keys[1], math.prod(shape), float).reshape(shape)
         shift = run.inverse @ np.linalg.cholesky(run.gram_sq) @ draws[..., None]
         drawn = recomputed_radius(run)[:, None] * (shift[..., 0] @ run.features.T)
         if isinstance(exploration, parts.Thompson):

@@ -65,13 +65,8 @@ class Snapshot:
     plan: Plan
     table: FeatureTable
     episode: Episode
-    run_key: Key
+    keys: tuple[Key, Key, Key]  # the addresses of random draws: of the world, of the plan, of the actions
     played: Plan  # of the agent, or of the mixture that it is a memory of
-
-    @cached_property
-    def plan_key(self) -> Key:
-        """The address of the plan's random draws."""
-        return random.episode_keys(self.run_key, self.t)[1]
 
     @cached_property
     def steps_left(self) -> np.ndarray:
@@ -246,7 +241,8 @@ def observe_run(subject: Subject, *, seed: int = 0, run: int = 0, stride: int = 
     run_key = random.fold(random.key(seed), run)
     for t, played in enumerate(play(subject.agent, subject.environment, num_episodes, seed=seed, run=run)):
         episode, record = played.episode, played.record
-        view = played.before, played.plan, played.features, episode, run_key, played.plan
+        keys = random.episode_keys(run_key, t)
+        view = played.before, played.plan, played.features, episode, keys, played.plan
         snapshot = Snapshot(subject, t, history.before(t), *view)
         if t % stride == 0 or t == num_episodes - 1:
             yield snapshot

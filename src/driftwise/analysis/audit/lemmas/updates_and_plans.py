@@ -98,8 +98,8 @@ def policy(run: Snapshot) -> Sides:
 @lemma("Alg. 1, l. 13", "identity", "known_index", "plays")
 def action(run: Snapshot) -> Sides:
     """a_h = the action that the random number of step h draws from π(s_h)."""
-    steps, key = np.arange(run.subject.spec.horizon), random.episode_keys(run.run_key, run.t)[2]
-    uniforms = random.draw_uniform(key, len(steps), float)
+    steps = np.arange(run.subject.spec.horizon)
+    uniforms = random.draw_uniform(run.keys[2], len(steps), float)
     cumulative = np.cumsum(reference.recomputed_policy(run)[steps, run.episode.states], axis=-1)
     drawn = np.sum(cumulative <= uniforms[:, None] * cumulative[:, -1:], axis=-1)
     return run.episode.actions, drawn
