@@ -6,8 +6,6 @@ for an answer, of which a browser that ends is one. A page that waits in vain gi
 its own. A browser that hangs is given up after `BACKSTOP` seconds, far more than a busy machine takes.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import queue

@@ -6,8 +6,6 @@ start share it, so that each program is compiled once, and without optimisation,
 small, and threads that wait for each other on busy cores cost several times the work itself.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Exact tables, values and best actions of an episode, by plain loops."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Results folders written by hand, whole and broken."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 Agents are broken, or told something wrong, or the audit's own formulas are.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The public contract checks: what breaks them is told."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The case studies on real data, in small; they need `driftwise[data]`."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 from importlib.util import find_spec

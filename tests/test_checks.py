@@ -1,7 +1,5 @@
 """The public contract checks: all that is registered keeps them."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Valid files and command lines are changed at random. A case is told by its numbe
 fails can be made again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

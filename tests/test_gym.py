@@ -1,7 +1,5 @@
 """Gymnasium environments: the contract, the exact model path, and the clock that runs over resets."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """Mutations are valid programs, and every file has tests. `tools/mutations.py` itself is run by hand."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -1,7 +1,5 @@
 """The public contract checks of parts: ours keep them, and what breaks them is told."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

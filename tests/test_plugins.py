@@ -1,7 +1,5 @@
 """Plugins: what others register is used like what is ours, by whatever way they are found."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import os

@@ -1,7 +1,5 @@
 """Longer real data: files with faults are cleaned, and everybody is measured against simple rules."""
 
-from __future__ import annotations
-
 import functools
 import gzip
 import importlib.util

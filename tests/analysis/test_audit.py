@@ -1,7 +1,5 @@
 """The audit finds nothing where the theory is kept, and says how much of every bound is used."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from functools import partial

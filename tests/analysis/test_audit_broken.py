@@ -1,7 +1,5 @@
 """An audit that cannot fail is worthless: every algorithm that is broken on purpose is found."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

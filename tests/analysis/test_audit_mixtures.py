@@ -1,7 +1,5 @@
 """The audit of mixtures of memories: it recomputes all of them, and violates nothing where they are whole."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The benchmark: cells that are kept, numbers that follow from them, verdicts and exit codes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

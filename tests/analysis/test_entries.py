@@ -1,7 +1,5 @@
 """The catalogue: whatever is listed can be shown, with formulas to read, BibTeX, and an example that runs."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from typing import Any

@@ -1,7 +1,5 @@
 """The audit's part of a report: there if `driftwise audit` wrote beside the results."""
 
-from __future__ import annotations
-
 import html
 import re
 from pathlib import Path

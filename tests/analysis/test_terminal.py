@@ -1,7 +1,5 @@
 """Tables on a terminal: they fit, and no name and no number is cut."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given

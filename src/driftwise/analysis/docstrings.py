@@ -1,12 +1,10 @@
 """A docstring in its sections, and its formulas in Unicode."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import textwrap
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 _HEADINGS = {"When to use": "use", "When not": "avoid", "Deviations": "deviations"}  # of one paragraph each
 FORMULA = re.compile(r"(\$\$.+?\$\$)", re.DOTALL)
@@ -102,7 +100,7 @@ class Docstring:
     deviations: str = ""
 
     @classmethod
-    def of(cls, text: str | None) -> Docstring:
+    def of(cls, text: str | None) -> Self:
         """Return the sections of a docstring."""
         summary, *paragraphs = inspect.cleandoc(text or "").split("\n\n")
         doc = cls(" ".join(summary.split()))

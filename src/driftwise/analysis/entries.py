@@ -1,7 +1,5 @@
 """The catalogue: tables of all names, the entry of each name as text, and the bibliography."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import re

@@ -1,7 +1,5 @@
 """Examples of every registered name: lines of Python, and the table that an experiment file has for it."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import re

@@ -1,11 +1,9 @@
 """A table in the lines of a terminal: no name and no number is ever cut."""
 
-from __future__ import annotations
-
 import io
 import textwrap
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from driftwise.analysis.table import Table, TableColumn
 from driftwise.base.extras import require_extra
@@ -32,7 +30,7 @@ class _Column(NamedTuple):
     widest: int
 
     @classmethod
-    def of(cls, column: TableColumn, cells: Sequence[str]) -> _Column:
+    def of(cls, column: TableColumn, cells: Sequence[str]) -> Self:
         """Return a column of a table."""
         heading, is_words = column.explained or column.heading, not column.fields
         longest = max(map(cell_len, cells), default=0)

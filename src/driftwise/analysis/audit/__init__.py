@@ -1,7 +1,5 @@
 """The audit: statements about an algorithm and its theory, checked on recorded runs with the true model."""
 
-from __future__ import annotations
-
 from driftwise.base.extras import require_extra
 
 with require_extra("audit", "cli"):

@@ -1,7 +1,5 @@
 """Audits of an agent in an environment, and of all agents of an experiment that can be audited."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 This finds any other bound: half of it, twice of it, or one without its factor of d.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Findings of an audit: how often each statement was checked, how tight it is, and whether it holds."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

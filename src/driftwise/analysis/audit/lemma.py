@@ -1,7 +1,5 @@
 """Statements as data: a lemma is a function that returns both sides of its inequality on a recorded run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_type_hints

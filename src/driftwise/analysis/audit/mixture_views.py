@@ -1,7 +1,5 @@
 """Views of a run of a mixture of memories: the snapshot of an episode, and the trace of the run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -3,8 +3,6 @@
 Of the audited code, only the definition of the weights ω and the addresses of random numbers are shared.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

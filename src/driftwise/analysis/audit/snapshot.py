@@ -1,11 +1,9 @@
 """Views of a run on NumPy: the snapshot of an episode, and the trace of the whole run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -29,14 +27,14 @@ class History(NamedTuple):
     copied: np.ndarray  # [t₀] ω(t₀, τ) of the memory that was copied; empty if none was
 
     @classmethod
-    def empty(cls, subject: Subject) -> History:
+    def empty(cls, subject: Subject) -> Self:
         """Return arrays for all episodes of a run."""
         sizes, spec = (subject.num_episodes, subject.spec.horizon), subject.spec
         features, kernels = np.zeros((*sizes, spec.dim)), np.zeros((*sizes, spec.num_states))
         rewards, means, squares = np.zeros((3, *sizes))
         return cls(features, rewards, np.zeros(sizes, dtype=int), means, kernels, squares, copied=np.zeros(0))
 
-    def add(self, snapshot: Snapshot) -> None:
+    def add(self, snapshot: "Snapshot") -> None:
         """Write an episode into the arrays."""
         t, episode, model = snapshot.t, snapshot.episode, snapshot.model
         self.features[t], self.rewards[t] = episode.features, episode.rewards
@@ -46,9 +44,9 @@ class History(NamedTuple):
         error, variance = snapshot.forecast
         self.squares[t] = error**2 / (1 + variance)
 
-    def before(self, t: int) -> History:
+    def before(self, t: int) -> Self:
         """Return the episodes before `t`."""
-        return History(*(values[:t] for values in self))
+        return self._make(values[:t] for values in self)
 
 
 @dataclass(frozen=True, eq=False)

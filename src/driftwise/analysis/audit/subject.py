@@ -1,11 +1,9 @@
 """The subject of an audit: an agent, the true path of models, and the assumptions of theory."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -196,7 +194,7 @@ class Subject:
         shares = own.shares if covered else even
         return replace(own, **true, samples=0, scale=1.0, shares=shares)
 
-    def with_theory_radius(self, scale: float) -> Subject:
+    def with_theory_radius(self, scale: float) -> Self:
         """Return the subject with `scale` times theory's radius; the part for known drift is not scaled."""
         exploration = self.agent.exploration
         if not isinstance(exploration, parts.Ucb):

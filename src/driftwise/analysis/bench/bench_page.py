@@ -1,7 +1,5 @@
 """Tables and the page of a benchmark."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The numbers of a benchmark: scores of a run, regret beside the best fixed memory, ranks and verdicts."""
 
-from __future__ import annotations
-
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

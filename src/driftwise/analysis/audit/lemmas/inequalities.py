@@ -1,7 +1,5 @@
 """Bounds on the agent's matrices, the errors of its estimates, the regret they cost, and sums over a run."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from driftwise.analysis.audit.lemma import Sides, lemma

@@ -1,7 +1,5 @@
 """Statements about the model and the lemmas alone: the agent chooses the history, and cannot break them."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Statements about mixtures of memories: forecasts, scores, weights and decisions."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from driftwise.analysis.audit import reference

@@ -1,7 +1,5 @@
 """Statements about Algorithm 1: its sums, its plan and its actions, recomputed from the history."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from driftwise.analysis.audit import reference
