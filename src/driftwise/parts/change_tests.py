@@ -94,16 +94,12 @@ class MeansTest(ChangeTest):
         splits, plays, epoch = (
             xp.astype(number, dtype) for number in (xp.maximum(xp.sum(usable), 1), updated.count, state.epoch)
         )
-        failure = math.log(math.pi**2 * dim / 6) + 2 * xp.log(epoch) - log_of(self.delta, state.arms.total)
+        failure = (
+            math.log(math.pi**2 * dim / 6) + 2 * xp.log(epoch) - xp.log(xp.asarray(self.delta, dtype=dtype))
+        )
         alarm = forced & xp.any(usable & (ratio >= means_threshold(plays, splits, failure, xp)))
         here, none = (xp.arange(dim) == place) & forced, xp.zeros(0, dtype=bool)
         arms = (
             xp.where(expand_like(here, old), new, old) for new, old in zip(updated, state.arms, strict=True)
         )
         return state._replace(arms=GlrState(*arms)), TestOutcome(alarm, none, none)
-
-
-def log_of(value: Numeric, like: Array) -> Array:
-    """Return the logarithm of a number, in the array library and precision of `like`."""
-    xp = namespace(like)
-    return xp.log(xp.asarray(value, dtype=like.dtype))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -58,10 +57,8 @@ class ConfidenceRadius(Radius):
         xp: Any = namespace(gram)
         samples = moments.weight_sq if counted else log_determinant(gram, ridge)
         values = [samples, current + 1, ridge, *(getattr(self, name) for name in _SETTINGS)]
-        if xp is np and not any(isinstance(value, tuple) or np.ndim(value) for value in values):
-            library, values = _FloatNamespace, [float(value) for value in values]
-        else:
-            library, values = xp, as_arrays(gram, *values)
+        plain = xp is np and not any(isinstance(value, tuple) or np.ndim(value) for value in values)
+        library, values = (_FloatNamespace, map(float, values)) if plain else (xp, as_arrays(gram, *values))
         samples, current, ridge, *settings = values
         arrays = SimpleNamespace(**dict(zip(_SETTINGS, settings, strict=True)), information=self.information)
         return xp.asarray(_radius(arrays, dim, samples, current, ridge, library), dtype=gram.dtype)
@@ -241,9 +238,9 @@ class Phases:
 
     def __post_init__(self) -> None:
         starts = tuple(require_count("starts", start) for start in self.starts)
-        if any(late <= early for early, late in itertools.pairwise(starts)):
-            raise ArgumentError("starts", "be rising", starts)
         values = tuple(require_numeric("values", value, at_least=0) for value in self.values)
+        if starts != tuple(sorted({*starts})):
+            raise ArgumentError("starts", "be rising", starts)
         if len(values) != len(starts) + 1:
             raise ArgumentError("values", f"be one more than starts ({len(starts)})", len(values))
         object.__setattr__(self, "starts", starts)

@@ -12,7 +12,7 @@ from driftwise.base import random
 from driftwise.base.arrays import identity_like, namespace, order_after, spd_inverse
 from driftwise.base.part import count, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Numeric, Spec
-from driftwise.parts.change_tests import ChangeTest, TestOutcome, log_of
+from driftwise.parts.change_tests import ChangeTest, TestOutcome
 from driftwise.parts.links import Link, Logistic
 from driftwise.parts.mirror_descent import mirror_step
 from driftwise.parts.radii import log_determinant
@@ -77,9 +77,9 @@ class WindowTest(ChangeTest):
     def num_windows(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.num_levels
 
-    @abstractmethod
     def num_targets(self, spec: Spec) -> int:
         """Return the number of regressions per step."""
+        return 1
 
     @abstractmethod
     def absorb(self, gram: Array, cross: Array, episode: Episode) -> tuple[Array, Array]:
@@ -93,15 +93,10 @@ class WindowTest(ChangeTest):
         xp, lead = namespace(like), (2 * self.num_levels + 1, spec.horizon, spec.dim)
         least = math.sqrt(np.finfo(like.dtype).eps) * 2**self.num_levels
         zero, ridge = xp.asarray(0, dtype=xp.int64), xp.asarray(self.ridge, dtype=like.dtype)
-        return EllipsoidState(
-            gram=xp.zeros((*lead, spec.dim), dtype=like.dtype),
-            cross=xp.zeros((*lead, self.num_targets(spec)), dtype=like.dtype),
-            order=xp.zeros(self.num_levels + 1, dtype=xp.int64),
-            num_started=zero,
-            age=zero,
-            ridge=xp.where(ridge < least, least, ridge),
-            inverse=xp.zeros((spec.horizon, spec.dim, spec.dim), dtype=like.dtype),
-        ).restart()
+        gram = xp.zeros((*lead, spec.dim), dtype=like.dtype)
+        cross = xp.zeros((*lead, self.num_targets(spec)), dtype=like.dtype)
+        order, ridge = xp.zeros(self.num_levels + 1, dtype=xp.int64), xp.where(ridge < least, least, ridge)
+        return EllipsoidState(gram, cross, order, zero, zero, ridge, gram[-1]).restart()
 
     def priority(self, state: EllipsoidState, features: FeatureTable) -> Array:
         return quadratic(features, state.inverse)[None]
@@ -114,27 +109,22 @@ class WindowTest(ChangeTest):
         gram, cross = xp.concat([state.gram[:num], gram]), xp.concat([state.cross[:num], cross])
         learnt = state._replace(gram=gram, cross=cross, age=state.age + 1)
         ended = learnt.age % xp.asarray([1 << j for j in range(num)]) == 0
-        excluded, inverse = self._excluded(learnt, features)
-        outcome = TestOutcome(xp.any(excluded), excluded, ended)
-        return learnt._replace(inverse=inverse).restart_windows(ended), outcome
 
-    def _excluded(self, state: EllipsoidState, features: FeatureTable) -> tuple[Array, Array]:
-        """Return whether each window and its prefix exclude each other on some row, and the inverse gram."""
-        xp, dtype, num = namespace(state.gram), state.gram.dtype, self.num_levels
-        information = log_determinant(state.gram, state.ridge)
-        inverses = spd_inverse(order_after(state.gram, information[..., None, None]))
-        inverse, information, cross = inverses[:-1], information[:-1], state.cross[:-1]  # [2L, H, ...]
-
-        all_data = xp.broadcast_to(state.order[-1:], (num,))
-        orders = xp.concat([all_data, state.order[:-1]])
+        information = log_determinant(gram, state.ridge)
+        inverses = spd_inverse(order_after(gram, information[..., None, None]))
+        inverse, information, cross = inverses[:-1], information[:-1], cross[:-1]  # [2L, H, ...]
+        orders = xp.concat([xp.broadcast_to(state.order[-1:], (num,)), state.order[:-1]])
         shares = math.pi**2 / 6 * cross.shape[1] * cross.shape[-1]
-        failure = math.log(shares) + 2 * xp.log(xp.astype(orders, dtype)) - log_of(self.delta, cross)
-        radius = self.radius(information[..., None], failure[:, None, None], state)
+        orders, delta = xp.astype(orders, gram.dtype), xp.asarray(self.delta, dtype=gram.dtype)
+        failure = math.log(shares) + 2 * xp.log(orders) - xp.log(delta)
+        radius = self.radius(information[..., None], failure[:, None, None], learnt)
         squared = quadratic(features, inverse)
         widths = radius[..., None] * xp.sqrt(xp.maximum(squared, xp.zeros_like(squared)))[:, :, None, :]
         theta = inverse @ cross  # [2L, H, d, m]
         gaps = xp.matrix_transpose(theta[:num] - theta[num:]) @ features.values.T
-        return xp.any(abs(gaps) > widths[:num] + widths[num:], axis=(1, 2, 3)), inverses[-1]
+        excluded = xp.any(abs(gaps) > widths[:num] + widths[num:], axis=(1, 2, 3))  # on some row
+        outcome = TestOutcome(xp.any(excluded), excluded, ended)
+        return learnt._replace(inverse=inverses[-1]).restart_windows(ended), outcome
 
 
 @part
@@ -160,12 +150,8 @@ class EllipsoidTest(WindowTest):
         return 1 + (self.num_functions if spec.horizon > 1 else 0)
 
     def absorb(self, gram: Array, cross: Array, episode: Episode) -> tuple[Array, Array]:
-        xp, phi, targets, num = (
-            namespace(gram),
-            episode.features,
-            episode.rewards[:, None],
-            self.num_functions,
-        )
+        xp, phi, num = namespace(gram), episode.features, self.num_functions
+        targets = episode.rewards[:, None]
         if cross.shape[-1] > 1:  # the next state's functions, 0 after the last step
             draws = xp.asarray(random.fold(random.key(num), np.arange(num)))
             bits = random.fold(draws, episode.successors[:, None])[..., 0]  # [H, J]
@@ -199,9 +185,6 @@ class LinkTest(WindowTest):
     @property
     def reward_range(self) -> tuple[float, float]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.link.reward_range
-
-    def num_targets(self, spec: Spec) -> int:
-        return 1
 
     @property
     def step_size(self) -> Numeric:

@@ -14,7 +14,7 @@ from typing import Any
 
 from driftwise.theory.bandit_tuning import Tuning, bandit_memory, bandit_rate
 from driftwise.theory.bounds import terms
-from driftwise.theory.bounds.bound import Bound, Setting, Term, derive, exponents, make_rate, term
+from driftwise.theory.bounds.bound import Bound, Setting, Term, derive, exponents, make_rate
 
 _PAPER = "Touati & Vincent 2020"
 _CHEUNG = "Cheung, Simchi-Levi & Zhu 2019"
@@ -40,12 +40,9 @@ def _drift(drift: Term) -> Term:
     return drift.times("2", lambda setting: 2)
 
 
-@term("what is older", r"4\frac S\lambda K\frac{\eta^W}{1-\eta}")
-def _older(setting: Setting, memory: float) -> float:
-    size = 4 * setting.norm_bound / terms.ridge_of(setting) * setting.num_episodes
-    return size * terms.weighted_tail(setting, memory)
-
-
+_older = terms.weighted_tail.times(
+    r"4\frac S\lambda K", lambda s: 4 * s.norm_bound / terms.ridge_of(s) * s.num_episodes
+)
 SW_UCB = Bound(
     name="sw_lin_ucb",
     algorithm="sw_lin_ucb",

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from driftwise.theory.bounds import terms
-from driftwise.theory.bounds.bound import Bound, Setting, Term, derive, exponents, make_rate, term
+from driftwise.theory.bounds.bound import Bound, Setting, Term, derive, exponents, make_rate
 from driftwise.theory.tuning import opt_wlsvi_rate, restart_period, restart_period_if_known
 
 _PAPER = "Touati & Vincent 2020"
@@ -40,12 +40,10 @@ def _drift(drift: Term) -> Term:
     return drift.times("4H", lambda setting: 4 * setting.horizon)
 
 
-@term("what is older", r"16H^2K\frac{\sqrt d}\lambda\frac{\eta^W}{1-\eta}")
-def _older(setting: Setting, memory: float) -> float:
-    size = 16 * setting.horizon**2 * setting.num_episodes * setting.measures
-    return size / terms.ridge_of(setting) * terms.weighted_tail(setting, memory)
-
-
+_older = terms.weighted_tail.times(
+    r"16H^2K\frac{\sqrt d}\lambda",
+    lambda s: 16 * s.horizon**2 * s.num_episodes * s.measures / terms.ridge_of(s),
+)
 WEIGHTED = (_explore(terms.opt_wlsvi_beta, terms.weighted_width), terms.martingale)
 UNSPLIT = (*WEIGHTED, _drift(terms.unsplit_drift))
 WINDOWED = (_explore(terms.lsvi_ucb_beta, terms.window_width), terms.martingale)

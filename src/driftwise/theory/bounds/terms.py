@@ -98,8 +98,9 @@ def fading_average_drift(setting: Setting, memory: float) -> float:
     return min(fading, setting.num_episodes) * setting.variation
 
 
+@term("what is older", r"\frac{\eta^W}{1-\eta}")
 def weighted_tail(setting: Setting, memory: float) -> float:
-    r"""$\eta^W/(1-\eta)$: the weight of what is older than $W$; none is if $W = K$."""
+    """The weight of what is older than $W$; none is if $W = K$."""
     window = analysis_window(setting, memory)
     older = setting.num_episodes - window
     return math.exp(-window / memory) * weight_total(memory, older) if older else 0.0
