@@ -11,6 +11,7 @@ from driftwise.algorithms import build
 from driftwise.algorithms.average_reward.ucrl import OptimisticGain
 from driftwise.base import Episode
 from driftwise.base.random import key
+from driftwise.base.types import Variation
 from driftwise.checks import ContractError, check_agent, check_environment
 from driftwise.environments.planning import diameter
 from driftwise.experiments import experiment_of, prepare
@@ -227,7 +228,7 @@ def test_epochs_become_rare():
 
 
 def test_tuned_windows_and_phases_are_those_of_the_papers():
-    variations = dw.planning.Variation(np.full(9999, 0.001), np.full(9999, 0.002))
+    variations = Variation(np.full(9999, 0.001), np.full(9999, 0.002))
     tuned = dw.algorithms.swucrl2_cw.tuned(CONTINUING, num_episodes=10_000, variations=variations)
     window = 3 * 6 ** (2 / 3) * np.sqrt(2 * 10_000 / (1 + variations.total))
     assert tuned.forgetting == dw.forgetting.SlidingWindow(int(np.ceil(window)))
@@ -243,7 +244,7 @@ def test_tuned_windows_and_phases_are_those_of_the_papers():
         assert windowed.forgetting == dw.forgetting.SlidingWindow(best)
     longest = dw.algorithms.sw_ucrl.tuned(CONTINUING, **known, changes=())
     assert longest.forgetting == dw.forgetting.SlidingWindow(10_000)
-    moving = dw.planning.Variation(np.linspace(0, 0.01, 99), np.full(99, 0.002))
+    moving = Variation(np.linspace(0, 0.01, 99), np.full(99, 0.002))
     phased = dw.algorithms.variation_ucrl.tuned
     known = dict(num_episodes=100, variations=moving)
     assert phased(CONTINUING, **known, variation=0.0).forgetting == dw.forgetting.RestartAt(())

@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,8 @@ def print_table(table: Any) -> None:
 
 
 def print_paragraph(text: str, end: str = "\n") -> None:
-    """Print a text in lines of at most 80 letters."""
-    from driftwise.analysis.docstrings import fill_prose
-
-    print(fill_prose(text, 80), end=end)
+    """Print a text in lines of at most 80 letters; dollars stay, and no word is broken."""
+    print(textwrap.fill(text, 80, break_long_words=False, break_on_hyphens=False), end=end)
 
 
 @contextlib.contextmanager
