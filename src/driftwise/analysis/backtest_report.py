@@ -1,7 +1,5 @@
 """A backtest as a table, in words, and as a page."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A replay as tables, in words, and as a page."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

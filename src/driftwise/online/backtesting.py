@@ -1,7 +1,5 @@
 """Backtests: the forecasts that fixed memories would have made of the rewards of a log, one row ahead."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A log of decisions and their rewards: JSON lines, only ever appended to."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

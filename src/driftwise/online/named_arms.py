@@ -1,7 +1,5 @@
 """Arms by their names: their settings, slots, features and decisions."""
 
-from __future__ import annotations
-
 import json
 from collections import OrderedDict
 from collections.abc import Sequence

@@ -1,11 +1,9 @@
 """A bandit whose arms have names, and whose contexts have columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -190,7 +188,7 @@ class NamedBandit(SavedBandit):
         return self.bandit
 
     @classmethod
-    def from_file(cls, file: agent_files.AgentFile, features: None = None) -> NamedBandit:
+    def from_file(cls, file: agent_files.AgentFile, features: None = None) -> Self:
         """Return the bandit of a file, which has its encoders."""
         if features is not None:
             raise ArgumentError("features", f"be left out for a {_KIND}", features)

@@ -1,7 +1,5 @@
 """Encoders: rows of numbers and words as features in the unit ball."""
 
-from __future__ import annotations
-
 from driftwise.online.encoding.columns import Category, Column, Cycle, Hashed, Number
 from driftwise.online.encoding.encoder import Encoder
 

@@ -1,7 +1,5 @@
 """Columns of an encoder: each maps a value to a few numbers, whose squares sum to at most one."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import math

@@ -1,7 +1,5 @@
 """An encoder of rows of a table as features in the unit ball, and its fit to a pilot."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math
@@ -11,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -72,7 +70,7 @@ class Encoder:
             raise ArgumentError("columns", expected, columns, f"{self.dim:,} of them")
 
     @classmethod
-    def from_table(cls, table: Mapping[str, Any]) -> Encoder:
+    def from_table(cls, table: Mapping[str, Any]) -> Self:
         """Return the encoder of `columns`, tables by name, and of `interactions` and `constant`, if given.
 
         `{"columns": {"hour": {"type": "Number", "low": 0, "high": 24}}, "interactions": [["hour", "shop"]]}`
@@ -84,7 +82,7 @@ class Encoder:
         return build_from_table(cls, content)
 
     @classmethod
-    def from_toml(cls, path: str | os.PathLike[str]) -> Encoder:
+    def from_toml(cls, path: str | os.PathLike[str]) -> Self:
         """Return the encoder of a TOML file, whose content is as for `from_table`."""
         require_regular_file(path)
         with prefix_errors(os.fspath(path)):
@@ -99,7 +97,7 @@ class Encoder:
         interactions: Any = (),
         constant: bool = True,
         deviations: float | None = 3.0,
-    ) -> Encoder:
+    ) -> Self:
         """Return an encoder fitted to a pilot: a data frame, lists by the names of columns, or rows.
 
         Args:

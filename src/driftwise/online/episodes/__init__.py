@@ -1,7 +1,5 @@
 """Agents that play episodes, one step at a time."""
 
-from __future__ import annotations
-
 from driftwise.online.episodes.agent_building import (
     BlockLeastSquares,
     lost_weight,

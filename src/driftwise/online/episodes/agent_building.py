@@ -1,7 +1,5 @@
 """Agents for the states of an episodic agent: default parameters, memories and blocks."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable, Mapping

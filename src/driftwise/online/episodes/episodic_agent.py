@@ -1,11 +1,9 @@
 """An agent that plays episodes, one step at a time."""
 
-from __future__ import annotations
-
 import copy
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -200,7 +198,7 @@ class EpisodicAgent:
         return agent_files.to_bytes(self._content())
 
     @classmethod
-    def from_bytes(cls, content: bytes, *, features: FeatureMap | None = None) -> EpisodicAgent:
+    def from_bytes(cls, content: bytes, *, features: FeatureMap | None = None) -> Self:
         """Return the agent of `to_bytes`; `features` are as for `load`."""
         return agent_files.require_own(cls, agent_files.from_bytes(content, features=features), "content")
 
@@ -227,12 +225,12 @@ class EpisodicAgent:
         return agent_files.AgentFile(description, tensors, self._seen)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, features: FeatureMap | None = None) -> EpisodicAgent:
+    def load(cls, path: str | os.PathLike[str], *, features: FeatureMap | None = None) -> Self:
         """Return the agent saved at `path`; `features` are for maps that no file can describe."""
         return agent_files.require_own(cls, agent_files.load(path, features=features), "path")
 
     @classmethod
-    def from_file(cls, file: agent_files.AgentFile, features: FeatureMap | None = None) -> EpisodicAgent:
+    def from_file(cls, file: agent_files.AgentFile, features: FeatureMap | None = None) -> Self:
         """Return the agent of a file."""
         (description, tensors, seen), restored = file, cls.__new__(cls)
         agent = require_instance("agent", from_config(description["agent"]), Agent)

@@ -1,7 +1,5 @@
 """Value iteration over the newest episodes, which are kept, for states that cannot be counted."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,17 +35,17 @@ class Ring(NamedTuple):
     ahead: np.ndarray  # [H, L, A, d] of all actions in the state that followed
 
     @classmethod
-    def empty(cls, spec: Spec, num_slots: int) -> Ring:
+    def empty(cls, spec: Spec, num_slots: int) -> "Ring":
         """Return a ring without episodes."""
         lead = spec.horizon, num_slots
         ahead = np.zeros((*lead, spec.num_actions, spec.dim))
         return cls(np.zeros((*lead, spec.dim)), np.zeros(lead), ahead)
 
-    def filled(self, num_episodes: int) -> Ring:
+    def filled(self, num_episodes: int) -> "Ring":
         """Return the slots in use after so many episodes, as views."""
         return Ring(*(array[:, :num_episodes] for array in self))
 
-    def store(self, slot: int, episode: Episode) -> Ring:
+    def store(self, slot: int, episode: Episode) -> "Ring":
         """Return the ring with an episode in a slot, written in place."""
         seen = episode.features, episode.rewards, episode.successors
         return Ring(*(write_at(old, (slice(None), slot), new) for old, new in zip(self, seen, strict=True)))
@@ -113,7 +111,7 @@ class MemoryPlan(NamedTuple):
         index, _ = self.index_at(h, rows)
         return choose_index(np.cumsum(self.base.exploration.policy(index)), uniform)
 
-    def fill_tables(self, actions: np.ndarray) -> MemoryPlan:
+    def fill_tables(self, actions: np.ndarray) -> "MemoryPlan":
         """Return the plan with its tables for the states of each step, features `[H, A, d]`."""
         steps = [self.index_at(h, rows) for h, rows in enumerate(actions)]
         q, bonus = (np.stack(parts)[:, None] for parts in zip(*steps, strict=True))

@@ -1,7 +1,5 @@
 """States of an episodic agent: numbers with a table of features, or anything that has features."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

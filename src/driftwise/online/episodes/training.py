@@ -1,7 +1,5 @@
 """The training of an episodic agent in an environment of Gymnasium."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

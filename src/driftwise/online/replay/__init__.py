@@ -1,7 +1,5 @@
 """Off-policy replay: estimates of policies' mean rewards from decisions that another policy made."""
 
-from __future__ import annotations
-
 from driftwise.base.extras import require_extra
 from driftwise.online.intervals import Interval
 

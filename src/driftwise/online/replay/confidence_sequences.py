@@ -13,8 +13,6 @@ Waudby-Smith, Arbour, Sinha, Kennedy & Ramdas, Annals of Statistics 2024, for th
 of bets and the exponential weights are our own.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Estimates of a policy's value from the events of another one, with all intervals, as running sums."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Rows of a table or of a log of decisions: the features of all arms, the one taken, and its reward."""
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections import Counter

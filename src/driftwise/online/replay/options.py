@@ -1,7 +1,5 @@
 """Options of a replay, and what follows from them and from the number of rows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

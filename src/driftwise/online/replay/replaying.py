@@ -1,7 +1,5 @@
 """The replay: two passes over a log, one row after the other in the second, for all policies at once."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """A log in a table, read in blocks: it may be larger than the memory."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
