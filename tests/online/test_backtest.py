@@ -1,7 +1,5 @@
 """Backtests: scores against their definition, intervals against simulation, and logs of known memory."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

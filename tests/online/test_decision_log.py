@@ -1,7 +1,5 @@
 """Decisions are logged with their probabilities, and read back as they were."""
 
-from __future__ import annotations
-
 import re
 import threading
 from pathlib import Path

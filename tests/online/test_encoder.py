@@ -1,7 +1,5 @@
 """An encoder's features are those of scikit-learn's transformers, in the unit ball, whatever the rows are."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import math

@@ -1,7 +1,5 @@
 """Episodic agents: the simulated run step by step, short episodes, calls out of turn, and mistakes."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Episodic agents of states that cannot be counted: what they remember gives what counting gives."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

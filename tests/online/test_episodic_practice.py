@@ -1,7 +1,5 @@
 """Episodic agents as they come: numbers that learn, and no work for what cannot count."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Episodic agents in the wild: whatever is passed to them, and the numbers to watch them by."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

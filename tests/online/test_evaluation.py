@@ -1,7 +1,5 @@
 """Several policies on one log: differences, learning, clipping, actions, and logs that were not random."""
 
-from __future__ import annotations
-
 import itertools
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Arms with names are blocks of a plain bandit, whoever comes and goes."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import threading

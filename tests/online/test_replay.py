@@ -1,7 +1,5 @@
 """Off-policy replay: estimates against closed forms, blocks of any size, and logs that cannot be read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,12 +36,6 @@ def write_csv(path: Path, columns: dict[str, Any]) -> Path:
     return path
 
 
-def replay(log: Any, algorithm: str, parameters: dict[str, Any] | None = None, **options: Any) -> Found:
-    """The replay of one policy."""
-    found = replay_policies(log, {algorithm: parameters or {}}, Options(**options))
-    return Found(found, found.policies[algorithm])
-
-
 class Found(NamedTuple):
     whole: Replay
     own: PolicyEvaluation
@@ -51,6 +43,12 @@ class Found(NamedTuple):
     @property
     def final(self) -> Estimates:
         return self.own.final
+
+
+def replay(log: Any, algorithm: str, parameters: dict[str, Any] | None = None, **options: Any) -> Found:
+    """The replay of one policy."""
+    found = replay_policies(log, {algorithm: parameters or {}}, Options(**options))
+    return Found(found, found.policies[algorithm])
 
 
 def tallied(rows: Iterable[Sequence[float]]) -> Estimates:

@@ -1,7 +1,5 @@
 """Intervals that hold at all times, whatever drifts, and the tests that rest on the same bets."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from functools import partial

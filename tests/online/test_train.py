@@ -1,7 +1,5 @@
 """Agents in environments of Gymnasium, and parameters of these that drift."""
 
-from __future__ import annotations
-
 import importlib.util
 import warnings
 from collections.abc import Callable
