@@ -14,7 +14,7 @@ from driftwise.algorithms import d_glb_omd, glb_weight_ucb, sc_d_glucb
 from driftwise.base import Spec
 from driftwise.environments import LinearBandit, linear_bandit
 from driftwise.parts import LINKS, NoForgetting, SlidingWindow
-from driftwise.parts.mirror_descent import project_to_ball
+from driftwise.parts.link_regression import project_to_ball
 from tests.reference import bandits, glm
 
 REWARDS: dict[str, Any] = {"logistic": "bernoulli", "log": "poisson", "identity": "gaussian"}

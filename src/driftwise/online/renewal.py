@@ -16,7 +16,7 @@ from driftwise.base.arrays import map_tree
 from driftwise.base.types import Moments
 from driftwise.base.validation import ArgumentError, add_article, as_array
 from driftwise.parts.forgetting import WindowMemory
-from driftwise.parts.weighted_likelihood import Likelihood
+from driftwise.parts.link_regression import Likelihood
 
 # States that contain others, and the fields of these: nothing else in them depends on coordinates.
 _INNER_STATES = {

@@ -1,6 +1,6 @@
 """Parts: the pieces that algorithms are made of."""
 
-from driftwise.parts.change_tests import ChangeTest, MeansTest
+from driftwise.parts.change_tests import ChangeTest, EllipsoidTest, LinkTest, MeansTest
 from driftwise.parts.clock import ClockWeights
 from driftwise.parts.detectors import Cusum, Detector, Glr, RandomRestart
 from driftwise.parts.experts import Exp3, FixedShare, exp3, exp3_p, exp3_s
@@ -28,8 +28,8 @@ from driftwise.parts.forgetting import (
 )
 from driftwise.parts.known_model import ExactInverse, GeometricResampling
 from driftwise.parts.least_squares import Caution, LeastSquares
+from driftwise.parts.link_regression import MirrorDescent, WeightedLikelihood
 from driftwise.parts.links import LINKS, Identity, Link, Logistic, LogLink, link_from_name
-from driftwise.parts.mirror_descent import MirrorDescent
 from driftwise.parts.noise import LearntNoise
 from driftwise.parts.radii import (
     BernsteinRadius,
@@ -42,8 +42,6 @@ from driftwise.parts.radii import (
     SelfConcordantRadius,
 )
 from driftwise.parts.value_targeted import ValueTargeted, VarianceWeights
-from driftwise.parts.weighted_likelihood import WeightedLikelihood
-from driftwise.parts.window_tests import EllipsoidTest, LinkTest
 
 __all__ = ["LINKS", "BernsteinRadius", "Caution", "CautiousUcb", "ChangeTest", "ClockWeights"]
 __all__ += ["ConfidenceRadius", "CountRadius", "Cusum", "Detector", "DirectionalForgetting"]

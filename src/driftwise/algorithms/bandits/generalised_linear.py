@@ -11,8 +11,8 @@ from driftwise.base.schema import add_defaults
 from driftwise.base.types import Numeric, Radius, Spec
 from driftwise.base.validation import ArgumentError, require_number, require_numeric
 from driftwise.parts import ExponentialWeights, MirrorDescent, Ucb, WeightedLikelihood
+from driftwise.parts.link_regression import least_ridge
 from driftwise.parts.links import LinkName, Logistic, link_from_name
-from driftwise.parts.mirror_descent import least_ridge
 from driftwise.parts.radii import MirrorDescentRadius, SelfConcordantRadius
 from driftwise.theory.bandit_tuning import glb_weight_ucb_rate, sc_d_glucb_rate, weight_ucb_rate
 

@@ -14,7 +14,7 @@ from driftwise.online.deciders.definition import Choice, Offer, RoundDraws, empt
 from driftwise.online.limits import not_finite
 from driftwise.parts import MirrorDescent
 from driftwise.parts.exploration import radius_at
-from driftwise.parts.mirror_descent import project_to_ball
+from driftwise.parts.link_regression import project_to_ball
 
 
 class MirrorDescentDecider:
