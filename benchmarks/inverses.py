@@ -1,6 +1,6 @@
 """Inverses and sandwiches of many small matrices: the library's routines against one matrix to a lane.
 
-    python -m benchmarks.inverses           # where the switch in `small_matrices` comes from, on this device
+    python -m benchmarks.inverses       # where the switch in `base.jax_backend` comes from, on this device
 
 Microseconds for one matrix; the smaller number says which form to take.
 """
@@ -16,8 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from driftwise.base.jax_backend import kernels
-from driftwise.base.jax_backend.small_matrices import by_tiles, inverse_by_cholesky, invert_lanes
+from driftwise.base.jax_backend import by_tiles, inverse_by_cholesky, invert_lanes, kernels
 
 DIMENSIONS = (2, 5, 8, 10, 12, 14, 16, 20, 24, 32)
 FORMS: dict[str, dict[str, Callable[..., jax.Array]]] = {

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "plugin"
 REGISTRIES: list[Any] = [
     *(ALGORITHMS, ENVIRONMENTS, PARTS, CONFIGURABLE, MAKERS, gymnasium.registry),
-    *(plugins._versions, plugins._folders),
+    *(plugins.VERSIONS, plugins._folders),
 ]
 MODULES = ("mylab", "test_mylab", "broken")
 SMALL = """
@@ -134,7 +134,7 @@ def test_an_installed_package_is_found_by_its_entry_point():
     agent = dw.algorithms.build(dw.Spec(2, 2, 4, 3), "soft_restart_ucb", period=5, radius=0.3)
     assert from_config(to_config(agent)) == agent
     assert build_environment("two_doors", horizon=2, drift={"type": "Blinking", "every": 9}).spec.horizon == 2
-    assert plugins.plugin_versions() == {"mylab": "0.1.0"}
+    assert plugins.VERSIONS == {"mylab": "0.1.0"}
     assert dw.algorithms.soft_restart_ucb is ALGORITHMS["soft_restart_ucb"]  # pyright: ignore
     assert "soft_restart_ucb" in dir(dw.algorithms)
     assert "two_doors" in dir(dw.environments)
@@ -151,7 +151,7 @@ def test_an_installed_package_that_is_broken_hinders_nobody(packages, capsys):
     said = r"^the plugin mylab cannot be imported and is left out: .*by zero \(mylab.py, line 2\)$"
     with pytest.warns(UserWarning, match=said):
         plugins.load_plugins()
-    assert plugins.plugin_versions() == {}
+    assert plugins.VERSIONS == {}
     plugins._load_installed.cache_clear()
     assert main(["list"]) == 0
     assert re.fullmatch(f"driftwise: warning: {said[1:-1]}\n", capsys.readouterr().err)

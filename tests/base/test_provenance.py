@@ -38,9 +38,9 @@ def package(tmp_path: Path) -> Path:
 
 def test_the_commit_of_a_checkout_is_known_and_changes_are_told(package: Path) -> None:
     commit = _git(package, "rev-parse", "HEAD")
-    assert provenance._checked_out_commit(package) == commit
+    assert provenance.find_commit(package) == commit
     (package / "__init__.py").write_text("changed = True")
-    assert provenance._checked_out_commit(package) == f"{commit} with changes"
+    assert provenance.find_commit(package) == f"{commit} with changes"
 
 
 def test_the_commit_of_a_repository_around_an_installed_package_is_not_ours(
@@ -49,9 +49,9 @@ def test_the_commit_of_a_repository_around_an_installed_package_is_not_ours(
     installed = package.parent / "site-packages" / "driftwise"
     installed.mkdir(parents=True)
     (installed / "__init__.py").write_text("")
-    assert provenance._checked_out_commit(installed) is None
+    assert provenance.find_commit(installed) is None
     monkeypatch.setenv("PATH", str(package))  # without git nobody knows
-    assert provenance._checked_out_commit(package) is None
+    assert provenance.find_commit(package) is None
 
 
 def test_the_code_of_a_function_is_that_of_driftwise_and_of_its_own_module(
@@ -73,7 +73,7 @@ def test_the_code_of_a_function_is_that_of_driftwise_and_of_its_own_module(
 
 def test_a_digest_is_of_names_and_contents_and_of_nothing_else(tmp_path: Path) -> None:
     def digest() -> str:
-        return provenance.digest_files(provenance._code(tmp_path))
+        return provenance.digest_path(tmp_path)
 
     for name, content in {"a.py": "x = 1", "room/b.py": "y = 1", "room/c.toml": "z = 1"}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -101,7 +101,7 @@ def test_the_digest_of_this_package_the_host_and_the_flags_of_the_compiler_are_k
     monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=false")
     found = provenance.provenance()
     assert set(found["host"]) == {"name", "system", "machine", "cpu", "cpus"}
-    assert found["sources"] == {"driftwise": provenance.digest_files(provenance._code(provenance._PACKAGE))}
+    assert found["sources"] == {"driftwise": provenance.digest_path(provenance._PACKAGE)}
     assert found["xla_flags"] == "--xla_cpu_enable_fast_math=false"
 
 

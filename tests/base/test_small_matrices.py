@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from driftwise.base import jax_backend
 from driftwise.base.arrays import spd_products
-from driftwise.base.jax_backend import kernels, small_matrices
-from driftwise.base.jax_backend.small_matrices import TILE, by_tiles, invert_lanes
+from driftwise.base.jax_backend import TILE, by_tiles, invert_lanes, kernels
 
 swept = by_tiles(invert_lanes)
 EPS = np.finfo(np.float64).eps
@@ -38,8 +38,8 @@ def on_jax(function, *arrays: np.ndarray) -> np.ndarray:
 
 def check_inverse(dim: int, condition: float) -> None:
     given = matrices((4,), dim, condition)
-    found = on_jax(jax.vmap(small_matrices.spd_inverse), given)
-    defined = on_jax(small_matrices.inverse_by_cholesky, given)
+    found = on_jax(jax.vmap(jax_backend.spd_inverse), given)
+    defined = on_jax(jax_backend.inverse_by_cholesky, given)
     allowed = 4 * dim * EPS * condition  # both may be wrong by their rounding times the condition
     assert np.all(norms(found - defined) <= allowed * norms(defined))
 
@@ -108,7 +108,7 @@ def test_what_is_not_positive_definite_has_no_inverse_and_spoils_no_other(form):
 @pytest.mark.parametrize("dim", SOME)
 def test_the_root_is_lower_triangular_and_gives_the_matrix_back(dim, condition):
     given = matrices((4,), dim, condition)
-    found = on_jax(jax.vmap(small_matrices.spd_root), given)
+    found = on_jax(jax.vmap(jax_backend.spd_root), given)
     np.testing.assert_array_equal(found, np.tril(found))
     wrong = norms(found @ found.swapaxes(-1, -2) - given)
     assert np.all(
@@ -118,7 +118,7 @@ def test_the_root_is_lower_triangular_and_gives_the_matrix_back(dim, condition):
 
 def test_what_is_not_positive_definite_has_no_root():
     given = np.stack([np.eye(3), np.diag([1.0, -1.0, 2.0])])
-    found = on_jax(small_matrices.spd_root, given)
+    found = on_jax(jax_backend.spd_root, given)
     np.testing.assert_array_equal(found[0], np.eye(3))
     assert np.isnan(found[1]).any()
 
@@ -139,7 +139,7 @@ def test_one_side_of_a_sandwich_may_be_the_same_for_all():
 @pytest.mark.parametrize("dim", [3, 20])
 def test_a_solution_is_the_inverse_times_the_vector(dim):
     given, vector = matrices((4,), dim, 1e3), np.random.default_rng(2).normal(size=(4, dim))
-    found = on_jax(small_matrices.spd_solve, given, vector)
+    found = on_jax(jax_backend.spd_solve, given, vector)
     np.testing.assert_allclose(
         found, np.linalg.solve(given, vector[..., None])[..., 0], rtol=1e-10, atol=1e-12
     )

@@ -63,30 +63,30 @@ def scan(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: tuple, *, 
 
 def spd_inverse(matrix: Array) -> Array:
     """Inverse of symmetric positive definite matrices `[..., d, d]`."""
-    return np.linalg.inv(matrix) if namespace(matrix) is np else _jax().small_matrices.spd_inverse(matrix)
+    return np.linalg.inv(matrix) if namespace(matrix) is np else _jax().spd_inverse(matrix)
 
 
 def spd_solve(matrix: Array, vector: Array) -> Array:
     """`M⁻¹x` of symmetric positive definite matrices `[..., d, d]` and vectors `[..., d]`."""
     if namespace(matrix) is np:
         return np.linalg.solve(matrix, vector[..., None])[..., 0]
-    return _jax().small_matrices.spd_solve(matrix, vector)
+    return _jax().spd_solve(matrix, vector)
 
 
 def spd_root(matrix: Array) -> Array:
     """Cholesky's `L`, with `LLᵀ` the symmetric positive definite matrices `[..., d, d]`."""
-    return np.linalg.cholesky(matrix) if namespace(matrix) is np else _jax().small_matrices.spd_root(matrix)
+    return np.linalg.cholesky(matrix) if namespace(matrix) is np else _jax().spd_root(matrix)
 
 
 def sandwich(outer: Array, inner: Array) -> Array:
     """`MNM` of symmetric matrices `[..., d, d]`."""
-    return outer @ inner @ outer if namespace(outer) is np else _jax().small_matrices.sandwich(outer, inner)
+    return outer @ inner @ outer if namespace(outer) is np else _jax().sandwich(outer, inner)
 
 
 def spd_products(matrix: Array, vectors: Array) -> Array:
     """`x₁ᵀΛ⁻¹x_i` of symmetric positive definite matrices `[..., d, d]` and few rows `[..., n, d]`."""
     if namespace(matrix) is not np:
-        return _jax().small_matrices.spd_products(matrix, vectors)
+        return _jax().spd_products(matrix, vectors)
     return np.vecdot(vectors, spd_solve(matrix, vectors[..., 0, :])[..., None, :])
 
 
@@ -128,7 +128,7 @@ def map_batched(function: Callable[[Array], Array], xs: Array, *, at_once: int) 
     """`function(x)` for every `x` of the leading axis, `at_once` of them in memory together."""
     if namespace(xs) is np:
         return np.stack([function(x) for x in xs])
-    return _jax().map_batched(function, xs, at_once)
+    return _jax().map_in_batches(function, xs, batch_size=min(at_once, len(xs)))
 
 
 def while_loop(keep: Callable[[Any], Array], step: Callable[[Any], Any], carry: Any) -> Any:
@@ -146,7 +146,7 @@ def map_stacked(function: Callable[[Any, Any], Any], stacked: Any, states: Any, 
     Without parts, the states are stacked, and the function gets None in their place.
     """
     if namespace(like) is not np:
-        return _jax().map_stacked(function, stacked, states)
+        return _jax().vmap(function)(stacked, states)
     leaves = [] if stacked is None else [number.value for number in numeric_values(stacked)]
     map_tree(leaves.append, states)
     parts = (None if stacked is None else index_part(stacked, j) for j in range(len(leaves[0])))
@@ -160,12 +160,13 @@ def order_after(array: Array, other: Array) -> Array:
     On CPUs XLA may run two of LAPACK's factorisations of many matrices at once if neither depends on the
     other, and then they can wait for each other's threads for ever (seen with JAX 0.10 on two cores).
     """
-    return array if namespace(array) is np else _jax().small_matrices.order_after(array, other)
+    return array if namespace(array) is np else _jax().order_after(array, other)
 
 
 def vecdot(first: Array, second: Array) -> Array:
     """`Σ_i a_i b_i` over the last axis."""
-    return np.vecdot(first, second) if namespace(first) is np else _jax().vecdot(first, second)
+    xp = namespace(first)  # of JAX, the sum compiles better than many tiny products
+    return np.vecdot(first, second) if xp is np else xp.sum(first * second, axis=-1)
 
 
 def identity_like(matrix: Array) -> Array:

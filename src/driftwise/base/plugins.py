@@ -29,7 +29,7 @@ class Plugins(NamedTuple):
     folders: tuple[str, ...] = ()
 
 
-_versions: dict[str, str] = {}  # by the modules that were imported
+VERSIONS: dict[str, str] = {}  # of the packages of plugins, by the modules that were imported
 _folders: dict[str, None] = {}
 
 
@@ -57,17 +57,12 @@ def load_plugins(modules: Sequence[str] = (), folders: Sequence[str] = (), *, na
         except (Exception, SystemExit) as error:
             got = f"{module!r}: {_reason(error)}"
             raise ArgumentError(name, "be modules that can be imported", module, got) from error
-        _versions.setdefault(module, _version_of(module))
+        VERSIONS.setdefault(module, _version_of(module))
 
 
 def loaded_plugins() -> Plugins:
     """All that was imported in this process, for another one to import."""
-    return Plugins(tuple(_versions), tuple(_folders))
-
-
-def plugin_versions() -> dict[str, str]:
-    """Versions of the packages of all plugins that were imported, by their modules."""
-    return dict(_versions)
+    return Plugins(tuple(VERSIONS), tuple(_folders))
 
 
 def require_unique_name(noun: str, registry: Any, entry: Any) -> None:
@@ -88,7 +83,7 @@ def _load_installed() -> None:
             message = f"the plugin {entry.value} cannot be imported and is left out: {_reason(error)}"
             warnings.warn(message, stacklevel=3)
         else:
-            _versions[entry.module] = entry.dist.version if entry.dist else _version_of(entry.module)
+            VERSIONS[entry.module] = entry.dist.version if entry.dist else _version_of(entry.module)
 
 
 def _version_of(module: str) -> str:

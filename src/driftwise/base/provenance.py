@@ -12,13 +12,12 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any
 
 from driftwise.base import __version__
-from driftwise.base.plugins import plugin_versions
+from driftwise.base.plugins import VERSIONS
 
 _PACKAGE = Path(__file__).parents[1]
 _MAIN = {"__mp_main__": "__main__"}  # the program itself, as its worker processes call it
@@ -27,7 +26,7 @@ _CODE = (".py", ".toml")  # suffixes of the files that numbers can depend on
 
 def provenance() -> dict[str, Any]:
     """The `versions`, `plugins`, `sources`, `commit`, `host` and `xla_flags` that compute in this process."""
-    return {**_of_process(), "xla_flags": os.environ.get("XLA_FLAGS", ""), "plugins": plugin_versions()}
+    return {**_of_process(), "xla_flags": os.environ.get("XLA_FLAGS", ""), "plugins": {**VERSIONS}}
 
 
 @functools.cache
@@ -40,23 +39,27 @@ def _of_process() -> dict[str, Any]:
             versions[name] = "not installed"
     host = {"name": platform.node(), "system": platform.platform(), "machine": platform.machine()}
     host |= {"cpu": cpu_model(), "cpus": os.cpu_count()}
-    sources = {"driftwise": digest_files(_code(_PACKAGE))}
-    return {"versions": versions, "sources": sources, "commit": find_commit(), "host": host}
+    commit = None
+    with contextlib.suppress(PackageNotFoundError):  # pip records the commit of an installed repository
+        text = distribution("driftwise").read_text("direct_url.json") or "{}"
+        commit = json.loads(text).get("vcs_info", {}).get("commit_id")
+    sources = {"driftwise": digest_path(_PACKAGE)}
+    return {"versions": versions, "sources": sources, "commit": commit or find_commit(_PACKAGE), "host": host}
 
 
-def digest_files(files: Iterable[tuple[str, Path]]) -> str:
-    """Return a digest of the names and contents of files."""
+def digest_path(place: Path) -> str:
+    """Return a digest of the name and content of a file, or of all code in a folder."""
+    code = (path for path in place.rglob("*") if path.suffix in _CODE and not path.name.startswith("."))
+    named = {path.relative_to(place).as_posix(): path for path in code} or {place.name: place}
     digest = hashlib.sha256()
-    for name, path in sorted(files):
+    for name, path in sorted(named.items()):
         content = path.read_bytes()
         digest.update(f"{name}\n{len(content)}\n".encode())
         digest.update(content)
     return digest.hexdigest()[:16]
 
 
-def _code(folder: Path) -> Iterator[tuple[str, Path]]:
-    paths = (path for path in folder.rglob("*") if path.suffix in _CODE and not path.name.startswith("."))
-    return ((path.relative_to(folder).as_posix(), path) for path in paths)
+_digest_of_file = functools.cache(digest_path)
 
 
 def foreign_sources(*values: Any) -> dict[str, str]:
@@ -64,26 +67,19 @@ def foreign_sources(*values: Any) -> dict[str, str]:
 
     They are keyed by the name of the module. Modules that these import do not count.
     """
-    modules = {name: _digest_of_file(path) for value in values for name, path in _foreign_modules(value)}
+    modules = {}
+    for value in values:
+        if isinstance(value, tuple):
+            modules |= foreign_sources(*value)
+        if not dataclasses.is_dataclass(value):
+            continue
+        name, own = type(value).__module__, type(value).__qualname__.partition(".")[0]
+        module = vars(sys.modules[name]) if name in sys.modules else {}
+        path = Path(module.get("__file__") or "")  # what was typed in has none, what was sent has another's
+        if own in module and path.is_file() and _PACKAGE not in path.parents:
+            modules[_MAIN.get(name, name)] = _digest_of_file(path)
+        modules |= foreign_sources(*(getattr(value, field.name) for field in dataclasses.fields(value)))
     return dict(sorted(modules.items()))
-
-
-_digest_of_file = functools.cache(lambda path: digest_files([(path.name, path)]))
-
-
-def _foreign_modules(value: Any) -> Iterator[tuple[str, Path]]:
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _foreign_modules(item)
-    if not dataclasses.is_dataclass(value):
-        return
-    name, own = type(value).__module__, type(value).__qualname__.partition(".")[0]
-    module = vars(sys.modules[name]) if name in sys.modules else {}
-    path = Path(module.get("__file__") or "")  # what was typed in has none, and what was sent has another's
-    if own in module and path.is_file() and _PACKAGE not in path.parents:
-        yield _MAIN.get(name, name), path
-    for field in dataclasses.fields(value):
-        yield from _foreign_modules(getattr(value, field.name))
 
 
 def digest_code(function: Any) -> str:
@@ -105,22 +101,14 @@ def cpu_model() -> str:
     return platform.processor()
 
 
-def find_commit() -> str | None:
-    """Return the commit of driftwise that runs, marked where files were changed since; None if unknown."""
-    with contextlib.suppress(PackageNotFoundError):  # pip records the commit of an installed repository
-        text = distribution("driftwise").read_text("direct_url.json") or "{}"
-        if commit := json.loads(text).get("vcs_info", {}).get("commit_id"):
-            return commit
-    return _checked_out_commit(Path(__file__).parent)
-
-
-def _checked_out_commit(folder: Path) -> str | None:
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(folder), *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=10).stdout.strip()
-
+def find_commit(folder: Path) -> str | None:
+    """Return the commit of a folder's checkout, marked where files were changed since; None if unknown."""
+    options: dict[str, Any] = dict(cwd=folder, check=True, capture_output=True, text=True, timeout=10)
+    git = functools.partial(subprocess.run, **options)
     try:
-        git("ls-files", "--error-unmatch", "__init__.py")  # or the repository around is somebody else's
-        return git("rev-parse", "HEAD") + (" with changes" if git("status", "--porcelain", "--", ".") else "")
+        git(["git", "ls-files", "--error-unmatch", "__init__.py"])  # or the repository is somebody else's
+        commit = git(["git", "rev-parse", "HEAD"]).stdout.strip()
+        changes = git(["git", "status", "--porcelain", "--", "."]).stdout.strip()
+        return f"{commit} with changes" if changes else commit
     except (OSError, subprocess.SubprocessError):
         return None

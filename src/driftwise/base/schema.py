@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import json
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from types import MappingProxyType
@@ -94,8 +95,9 @@ def get_checks(function: Callable[..., Any]) -> dict[str, Callable[[str, Any], A
     return checks
 
 
-def apply_checks(checks: Mapping[str, Callable[[str, Any], Any]], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that were given, each as its check makes it."""
+def apply_checks(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that were given to a function, each as its check makes it."""
+    checks = get_checks(function)
     return {name: checks[name](name, value) if name in checks else value for name, value in given.items()}
 
 
@@ -104,7 +106,7 @@ def check_keywords(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
     @functools.wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        return function(*args, **apply_checks(get_checks(function), kwargs))  # pyright: ignore[reportCallIssue]
+        return function(*args, **apply_checks(function, kwargs))  # pyright: ignore[reportCallIssue]
 
     return call
 
@@ -201,9 +203,6 @@ def prefix_errors(path: str, keys: Container[str] = ()) -> Iterator[None]:
 
 def join_keys(*keys: str) -> str:
     """Keys as TOML writes them: `agents."OPT-WLSVI".rate`."""
-
-    def quote(key: str) -> str:
-        escaped = key.replace("\\", "\\\\").replace('"', '\\"')
-        return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'
-
-    return ".".join(key if re.fullmatch(r"[A-Za-z0-9_]+", key) else quote(key) for key in keys)
+    quoted = (json.dumps(key, ensure_ascii=not key.isprintable()) for key in keys)
+    pairs = zip(keys, quoted, strict=True)
+    return ".".join(key if re.fullmatch(r"[A-Za-z0-9_]+", key) else quote for key, quote in pairs)

@@ -16,7 +16,7 @@ from driftwise.base.knowledge import name_needs
 from driftwise.base.part import from_config, to_config
 from driftwise.base.plugins import Registry
 from driftwise.base.resources import count_bytes, require_memory
-from driftwise.base.schema import apply_checks, bind_arguments, build_from_table, get_checks
+from driftwise.base.schema import apply_checks, bind_arguments, build_from_table
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Plan, Spec, Variation
 from driftwise.base.validation import ArgumentError, overflow_errors, require_count
 from driftwise.environments.drift import Drift
@@ -126,13 +126,13 @@ def build_environment(name: str, **parameters: Any) -> Environment:
 
 def register_environment(maker: Callable[_P, _E]) -> Callable[_P, _E]:
     """Register a maker of environments; its keywords are checked by annotations, and are the `config`."""
-    signature, checks = inspect.signature(maker), get_checks(maker)
+    signature = inspect.signature(maker)
 
     @functools.wraps(maker)
     def make_described(*args: _P.args, **kwargs: _P.kwargs) -> _E:
         bound = bind_arguments(maker.__name__, signature, *args, **kwargs)
         with overflow_errors(maker.__name__, bound.arguments):
-            environment = maker(**apply_checks(checks, bound.arguments))  # pyright: ignore[reportCallIssue]
+            environment = maker(**apply_checks(maker, bound.arguments))  # pyright: ignore[reportCallIssue]
         bound.apply_defaults()
         config = {name: to_config(value) for name, value in bound.arguments.items()}
         return environment.with_description(maker.__name__, config)

@@ -11,8 +11,7 @@ import numpy as np
 
 from driftwise.base.agent import Agent
 from driftwise.base.extras import require_extra
-from driftwise.base.jax_backend import register_parts
-from driftwise.base.jax_backend.small_matrices import on_gpu
+from driftwise.base.jax_backend import on_gpu, register_parts
 from driftwise.base.part import grid_shape, numeric_values
 from driftwise.base.types import Array
 from driftwise.environments.environment import EnvironmentArrays, Record

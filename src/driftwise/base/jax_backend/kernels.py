@@ -25,16 +25,6 @@ Kernel = Callable[..., None]  # of references to matrices `[d, d, lanes]`, the l
 Triangle = dict[tuple[int, int], Array]  # entries of a symmetric matrix on and above its diagonal
 
 
-def invert_on_gpu(matrix: Array) -> Array:
-    """Inverses of symmetric positive definite matrices `[..., d, d]`, NaN where there is none."""
-    return _on_lanes(_invert, 0)(matrix)
-
-
-def sandwich_on_gpu(outer: Array, inner: Array) -> Array:
-    """`MNM` of symmetric matrices `[..., d, d]`."""
-    return _on_lanes(_multiply, 0)(outer, inner)
-
-
 @functools.cache
 def _on_lanes(kernel: Kernel, num_batches: int) -> Callable[..., Array]:
     """A kernel as a function of matrices `[*lead, d, d, *batches]`; axes that `vmap` adds are batches too."""
@@ -154,3 +144,7 @@ def _around(index: Array, dim: int) -> Array:
 
 def _dot(first: list[Array], second: list[Array]) -> Array:
     return functools.reduce(operator.add, map(operator.mul, first, second))
+
+
+invert_on_gpu = _on_lanes(_invert, 0)  # inverses of positive definite `[..., d, d]`, NaN where there is none
+sandwich_on_gpu = _on_lanes(_multiply, 0)  # `MNM` of symmetric matrices `[..., d, d]`
