@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from driftwise.checks.contract import ContractError
-from driftwise.checks.part_contracts import check_detector, check_drift, check_exploration, check_forgetting
+from driftwise.checks.part_contracts import (
+    ContractError,
+    check_detector,
+    check_drift,
+    check_exploration,
+    check_forgetting,
+)
 from driftwise.checks.run_contracts import check_agent, check_environment
 
 __all__ = ["ContractError", "check_agent", "check_detector", "check_drift", "check_environment"]

@@ -1,33 +1,98 @@
-"""Contracts of parts: drifts, forgettings, explorations and detectors."""
+"""Contracts of parts (drifts, forgettings, explorations, detectors), and checks that all contracts share."""
 
 from __future__ import annotations
 
 import copy
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from driftwise.base import random
-from driftwise.base.arrays import spd_inverse
-from driftwise.base.part import require_single
+from driftwise.base.arrays import map_tree, spd_inverse
+from driftwise.base.part import from_config, require_single, to_config
 from driftwise.base.types import Forgetting, Moments, Sample, WeightFunction
-from driftwise.checks.contract import (
-    CONTRACT_TOLERANCE,
-    array_leaves,
-    check_changes,
-    check_compiled,
-    check_config,
-    layout_of,
-    on_simplex,
-    require,
-    require_layout,
-)
+from driftwise.base.validation import add_article
 from driftwise.environments.drift import Drift
 from driftwise.parts import Detector, Exploration, ExponentialWeights
 from driftwise.parts.regression import contributions, empty_moments, feature_table
+from driftwise.simulation.program import call_compiled
 
+TOLERANCE = 1e-9
 NUM_STEPS, DIM, NUM_STATES, RIDGE = 2, 3, 4, 0.7
 _NUM_ACTIONS = 4
 _TICKS = (0, 1, 20)  # samples before each check
+
+
+class ContractError(AssertionError):
+    """A contract is violated; the message is one sentence."""
+
+
+def require(condition: Any, sentence: str) -> None:
+    """Raise a `ContractError` with the sentence unless the condition holds."""
+    if not condition:
+        raise ContractError(sentence)
+
+
+def check_config(name: str, part: Any, kind: type) -> None:
+    """Check that a part has its type, prints all its fields, and survives a round trip through a config."""
+    of_kind = isinstance(part, kind) and not isinstance(part, type)
+    require(of_kind, f"{name} must be {add_article(kind.__name__)}, got {part!r}")
+    require(dataclasses.is_dataclass(part), f"{name} must be made by @part or @record, got {part!r}")
+    try:
+        again = from_config(json.loads(json.dumps(to_config(part))))
+    except (ValueError, TypeError) as error:
+        raise ContractError(f"{name} must survive the way to_config and back, got {error}") from None
+    require(again == part, f"{name} must survive the way to_config and back")
+    require(type(part).__name__ in repr(part), f"{name} must print its own name, got {part!r}")
+    same = repr(copy.deepcopy(part)) == repr(part)
+    require(same, f"{name} must print all that tells it from others and nothing else, got {part!r}")
+
+
+def check_compiled(name: str, function: Callable[..., Any], part: Any, *arrays: Any) -> None:
+    """Check that a function of a part and arrays gives the same with NumPy as when compiled."""
+    expected = array_leaves(function(part, *arrays))
+    try:
+        compiled = array_leaves(call_compiled(function, part, *arrays))
+    except Exception as error:
+        told = str(error).partition("\n")[0]
+        raise ContractError(f"{name} must compile, got {type(error).__name__}: {told}") from error
+    require(len(compiled) == len(expected), f"{name} must give the same arrays compiled as on NumPy")
+    for here, there in zip(expected, compiled, strict=True):
+        near = here.shape == there.shape and np.allclose(here, there, rtol=TOLERANCE, atol=TOLERANCE)
+        require(near, f"{name} must give the same compiled as on NumPy, got {there} where that gives {here}")
+
+
+def array_leaves(tree: Any) -> list[np.ndarray]:
+    """Return all arrays of nested tuples."""
+    leaves: list[np.ndarray] = []
+    map_tree(lambda leaf: leaves.append(np.asarray(leaf)), tree)
+    return leaves
+
+
+def layout_of(tree: Any) -> list[tuple[tuple[int, ...], np.dtype]]:
+    """Return the shapes and types of all arrays of nested tuples."""
+    return [(leaf.shape, leaf.dtype) for leaf in array_leaves(tree)]
+
+
+def require_layout(name: str, tree: Any, layout: list[tuple[tuple[int, ...], np.dtype]], where: str) -> None:
+    """Check that arrays have the layout of the first ones."""
+    require(layout_of(tree) == layout, f"{name} must keep its shapes and types, changed {where}")
+
+
+def on_simplex(weights: np.ndarray) -> np.ndarray:
+    """Return, for each row, whether its weights are not negative and sum to 1."""
+    return (weights >= -TOLERANCE).all(axis=-1) & (np.abs(weights.sum(-1) - 1) <= TOLERANCE)
+
+
+def check_changes(changes: Sequence[int], num_episodes: int, moves: Callable[[int], bool]) -> None:
+    """Check that changes are increasing episodes of a run in which something moves."""
+    increasing = [0, *changes, num_episodes] == sorted({0, *changes, num_episodes})
+    require(increasing, f"changes must be increasing episodes of the run, got {changes}")
+    for change in changes:
+        require(moves(change), f"changes must be moves, but nothing moves at {change}")
 
 
 def check_forgetting(forgetting: Forgetting, *, num_ticks: int = 40, seed: int = 0) -> None:
@@ -64,15 +129,14 @@ def _check_influence(forgetting: Forgetting, samples: list[Sample]) -> None:
     rewards = np.array([sample.reward for sample in samples])
     counts = np.array([sample.count for sample in samples])
     away = float(np.abs(np.einsum("nhd,nh->hd", influence, rewards) - moments.cross[..., 0]).max())
-    require(away <= CONTRACT_TOLERANCE, f"cross must be linear in rewards, got {away:g} away")
+    require(away <= TOLERANCE, f"cross must be linear in rewards, got {away:g} away")
     share = np.where(counts > 0, 1 / np.maximum(counts, 1), 0)
     noise = np.einsum("nhd,nhe,nh->hde", influence, influence, share)
     wide = moments.gram if moments.gram_sq is None else moments.gram_sq
     differences = {"cover the noise in cross": wide - noise, "not be above gram": moments.gram - wide}
     for name, difference in differences.items():
         low = float(np.linalg.eigvalsh(difference).min())
-        got = f"an eigenvalue {low:g} of the difference"
-        require(low >= -CONTRACT_TOLERANCE, f"gram_sq must {name}, got {got}")
+        require(low >= -TOLERANCE, f"gram_sq must {name}, got an eigenvalue {low:g} of the difference")
     layout = layout_of(moments_after(forgetting, []))
     for tick in (1, len(samples)):
         require_layout("moments", moments_after(forgetting, samples[:tick]), layout, f"after {tick} ticks")
@@ -107,7 +171,7 @@ def check_definition(forgetting: Forgetting, *, num_ticks: int = 40, seed: int =
             require(plain, f"gram_sq may be left out where all weights are 0 or 1, got {weights}")
         for name, wanted in {**expected, "tick": tick, "epoch": epoch}.items():
             away = float(np.abs(np.asarray(getattr(moments, name)) - wanted).max())
-            near = away <= CONTRACT_TOLERANCE * max(1.0, float(np.max(np.abs(wanted))))
+            near = away <= TOLERANCE * max(1.0, float(np.max(np.abs(wanted))))
             require(near, f"{name} of the moments must be what weights say, got {away:g} away at tick {tick}")
         require_layout("moments", moments, layout, f"at tick {tick}")
 

@@ -14,17 +14,17 @@ from driftwise.base.agent import Agent
 from driftwise.base.part import expand_grid, iterate_parts
 from driftwise.base.types import Forgetting
 from driftwise.base.validation import ArgumentError
-from driftwise.checks.contract import (
-    CONTRACT_TOLERANCE,
+from driftwise.checks.part_contracts import (
+    TOLERANCE,
     ContractError,
     check_changes,
     check_config,
+    check_definition,
     layout_of,
     on_simplex,
     require,
     require_layout,
 )
-from driftwise.checks.part_contracts import check_definition
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp, PlayedEpisode
 from driftwise.environments.environment import build_environment
 from driftwise.parts.extended_value_iteration import extended_value_iteration
@@ -32,8 +32,6 @@ from driftwise.simulation.play import play
 from driftwise.simulation.program import num_programs
 from driftwise.simulation.results import CURVES
 from driftwise.simulation.running import simulate
-
-UNIFORMS = (np.arange(8) + 0.5) / 8  # draws that `act` is tried with
 
 
 def check_agent(
@@ -82,12 +80,11 @@ def check_agent(
                 require(finite, f"diagnostics must be finite numbers, got {name} {number} {where}")
             for name, number in {"value": record.value, "reward": record.reward, **diagnostics}.items():
                 away = abs(float(number) - float(curves[name][run, t]))
-                near = away <= CONTRACT_TOLERANCE
-                require(near, f"the simulator must equal NumPy, got {name} {away} away {where}")
+                require(away <= TOLERANCE, f"the simulator must equal NumPy, got {name} {away} away {where}")
             require_layout("state", played.carry, start, where)
             value = float(np.asarray(played.plan.value)[int(played.episode.states[0])])
             lowest, less = min(lowest, value), float(record.optimal - value)
-            enough = not optimistic or less <= CONTRACT_TOLERANCE
+            enough = not optimistic or less <= TOLERANCE
             require(enough, f"the value must be at least V*, got {less} less {where}")
     horizon = environment.spec.horizon
     some = f"some value must be below H = {horizon} for optimism to show anything, got none below {lowest}"
@@ -102,7 +99,7 @@ def _check_plan(agent: Agent, played: PlayedEpisode, where: str) -> None:
         raise ContractError(f"policy must be probabilities that sum to 1, got {policy} {where}")
     for h, (state, action) in enumerate(zip(episode.states, episode.actions, strict=True)):
         here = policy[h, state]
-        tried = [agent.act(plan, h, state, u) for u in UNIFORMS]
+        tried = [agent.act(plan, h, state, u) for u in (np.arange(8) + 0.5) / 8]
         shares = np.bincount(tried, minlength=len(here)) / len(tried)
         if here[[action, *tried]].min() <= 0 or np.abs(shares - here).max() > 1 / len(tried):
             got = f"action {action} and shares {shares} {where}"
@@ -137,14 +134,14 @@ def check_environment(environment: Environment, *, num_episodes: int = 20) -> No
         if isinstance(environment, ContinuingMdp):
             reward, kernel = environment.model(t)
             lazy = (kernel + np.eye(len(reward))[:, None, :]) / 2  # has the same gain, and no period
-            how: dict[str, Any] = dict(tolerance=CONTRACT_TOLERANCE, active=np.True_, max_iterations=100_000)
+            how: dict[str, Any] = dict(tolerance=TOLERANCE, active=np.True_, max_iterations=100_000)
             best = extended_value_iteration(reward, lazy, np.zeros_like(reward), **how)
             away = max(best.low - record.optimal, record.optimal - best.high)
-            require(away <= CONTRACT_TOLERANCE, f"the gain must be exact, got {away} away in step {t}")
+            require(away <= TOLERANCE, f"the gain must be exact, got {away} away in step {t}")
         if isinstance(environment, LinearMdp):
             for name, got, over_actions in (("V*", record.optimal, np.max), ("value", record.value, np.mean)):
                 away = abs(float(got - _induced(environment, t, over_actions)[int(played.episode.states[0])]))
-                require(away <= CONTRACT_TOLERANCE, f"{name} must be exact, got {away} away in episode {t}")
+                require(away <= TOLERANCE, f"{name} must be exact, got {away} away in episode {t}")
 
 
 def _induced(environment: LinearMdp, t: int, over_actions: Callable[..., np.ndarray]) -> np.ndarray:
@@ -167,5 +164,5 @@ def _play(
 
 def _require_exact_regret(environment: Environment, gap: Any, where: str = "") -> None:
     """Check that no value is above the best one, in problems with episodes."""
-    sound = gap >= -CONTRACT_TOLERANCE or environment.continuing
+    sound = gap >= -TOLERANCE or environment.continuing
     require(sound, f"regret must not be negative, got {float(gap)}{where}")
