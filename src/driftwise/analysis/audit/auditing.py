@@ -117,7 +117,7 @@ def audit_agent(
             for statement in evidence:
                 if statement.lemma.view is type(view):
                     statement.check(run, view)
-    findings = tuple(statement.finding(*where, subject.delta, share) for statement in evidence)
+    findings = tuple(statement.finding(where, subject.delta, share) for statement in evidence)
     return findings, tuple(Skipped(*where, own.name, why) for own, why in reasons.items() if why)
 
 

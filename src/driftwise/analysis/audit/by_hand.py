@@ -115,6 +115,6 @@ def audit_by_hand() -> Audit:
         views = [view for view in observe_run(subject) if isinstance(view, lemma.view)]
         evidence = Evidence(lemma, num_runs=1)
         evidence.check(0, views[case.t])
-        findings.append(evidence.finding(name, f"λ = {case.ridge:g}", DELTA, None, case.ratio))
+        findings.append(evidence.finding((name, f"λ = {case.ridge:g}"), DELTA, None, case.ratio))
         lengths[name] = subject.num_episodes
     return Audit("by hand", lengths, dict.fromkeys(lengths, 1), 1, 0, DELTA, tuple(findings), ())

@@ -16,9 +16,7 @@ from driftwise.analysis.audit.lemma import Lemma
 from driftwise.analysis.statistics.formatting import format_number
 from driftwise.analysis.table import Cell, Table, numbers, words
 
-_FILE = "audit.json"
 _TOLERANCE = 1e-8  # for rounding, relative to the larger side, absolute below one
-_DECIMALS = 12  # of a margin
 _TIGHT = 0.1  # the least worst ratio of a bound that is not called loose
 
 
@@ -47,7 +45,6 @@ class AuditFinding:
 
     @property
     def violated(self) -> bool:
-        """Whether the statement fails more often than chance allows."""
         return self.verdict == "violated"
 
     @property
@@ -59,11 +56,11 @@ class AuditFinding:
 
 
 class Evidence:
-    """Both sides of one statement at every check, by run; of an identity, residual and tolerance."""
+    """Both sides of one statement at every check; of an identity, residual and tolerance."""
 
     def __init__(self, lemma: Lemma, num_runs: int) -> None:
-        self.lemma = lemma
-        self._sides: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in range(num_runs)]
+        self.lemma, self.num_runs = lemma, num_runs
+        self._checks: list[np.ndarray] = []  # run, left and right side: [3, n] each
         self._silent = 0
 
     def check(self, run: int, view: Any) -> None:
@@ -71,42 +68,34 @@ class Evidence:
         left, right, *trivial = self.lemma.check(view)
         left, right = np.broadcast_arrays(left, right)
         if trivial:
-            self._silent += int(np.sum(right >= np.broadcast_to(trivial[0], right.shape)))
+            self._silent += int(np.sum(right >= trivial[0]))
         if self.lemma.kind == "identity":
             left, right = np.abs(left - right), _TOLERANCE * np.maximum(1.0, np.abs(right).max(initial=0.0))
-        self._sides[run].append((np.ravel(left), np.ravel(np.broadcast_to(right, left.shape))))
+        self._checks.append(np.stack([side.ravel() for side in np.broadcast_arrays(run, left, right)]))
 
     def finding(
-        self,
-        environment: str,
-        agent: str,
-        delta: float,
-        radius_share: float | None,
-        known_ratio: float | None = None,
+        self, place: tuple[str, str], delta: float, share: float | None, known_ratio: float | None = None
     ) -> AuditFinding:
-        """Return counts, ratios and the verdict over all checks.
+        """Return counts, ratios and the verdict; `place` names environment and agent, `share` is the radius'.
 
         If the largest ratio of left to right side is known, the verdict is whether it is exactly that; a
         bound is called attained where half of it would be too small.
         """
-        lemma, num_runs, group = self.lemma, len(self._sides), self.lemma.group
-        runs = [tuple(np.concatenate(side) for side in zip(*sides, strict=True)) for sides in self._sides]
-        left, right = (np.concatenate(side) for side in zip(*runs, strict=True))
+        lemma, group = self.lemma, self.lemma.group
+        runs, left, right = np.concatenate(self._checks, axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):  # a left side that is 0 but for rounding is 0
             ratios = np.where(left > _TOLERANCE, left / np.maximum(right, 0.0), 0.0)
         worst = float(ratios.max())
-        violations = []
-        for first, second in runs:  # one with NaN does not hold
-            scale = np.maximum(1.0, np.maximum(np.abs(first), np.abs(second)))
-            violations.append(int(np.sum(~(first <= second + _TOLERANCE * scale))))
-        failing = sum(map(bool, violations))
+        scale = np.maximum(1.0, np.maximum(np.abs(left), np.abs(right)))
+        broken = ~(left <= right + _TOLERANCE * scale)  # a side that is NaN, too
+        violations, failing = int(broken.sum()), len(np.unique(runs[broken]))
         allowed = delta if lemma.kind in ("probable", "promised") else 0.0
-        share = radius_share if lemma.kind == "promised" else None
+        share = share if lemma.kind == "promised" else None
         if known_ratio is not None:
             failing, allowed, group = int(abs(worst - known_ratio) > _TOLERANCE), 0.0, "mathematics"
-            violations = [failing]
+            violations = failing
             verdict = "violated" if failing else "attained" if known_ratio > 1 / 2 else "as computed"
-        elif beyond_chance(failing, num_runs, allowed):
+        elif beyond_chance(failing, self.num_runs, allowed):
             verdict = "violated" if share is None or share >= 1 else "not promised"
         elif self._silent == ratios.size:
             verdict = "says nothing here"
@@ -115,10 +104,10 @@ class Evidence:
         else:
             verdict = f"loose by 10^{math.floor(-math.log10(worst))}" if worst > 0 else "vacuous"
         statement = lemma.name, lemma.where, lemma.formula, lemma.kind, group
-        margin = float(np.round(np.median(right - left), _DECIMALS) + 0.0)  # no −0
+        margin = float(np.round(np.median(right - left), 12) + 0.0)  # no −0
         sizes = left.size, worst, float(np.median(ratios)), margin
-        counts = sum(violations), num_runs, failing, allowed, self._silent
-        return AuditFinding(environment, agent, *statement, *sizes, *counts, share, verdict)
+        counts = violations, self.num_runs, failing, allowed, self._silent
+        return AuditFinding(*place, *statement, *sizes, *counts, share, verdict)
 
 
 def findings_table(findings: Sequence[AuditFinding], name: str) -> Table:
@@ -129,8 +118,7 @@ def findings_table(findings: Sequence[AuditFinding], name: str) -> Table:
     rows = []
     for own in findings:
         counts = (Cell.of("{:,}".format, count) for count in (own.checked, own.violations))
-        sizes = own.worst_ratio, own.median_ratio, own.median_margin
-        exact = own.kind == "identity"
+        sizes, exact = (own.worst_ratio, own.median_ratio, own.median_margin), own.kind == "identity"
         ratios = (Cell("–", (0.0,)) if exact else Cell(format_number(size, 2), (size,)) for size in sizes)
         place = f"{own.agent}, {own.environment}"
         rows.append((own.statement, own.group, own.where, own.reading, *counts, *ratios, place))
@@ -145,7 +133,7 @@ def grouped(findings: Sequence[AuditFinding]) -> dict[str, tuple[AuditFinding, .
 
 def read_findings(folder: Path) -> tuple[AuditFinding, ...]:
     """Return the findings that `driftwise audit` wrote into a folder; `ValueError` if they are damaged."""
-    path = folder / _FILE
+    path = folder / "audit.json"
     if not path.exists():
         return ()
     names = [field.name for field in dataclasses.fields(AuditFinding)]

@@ -20,8 +20,6 @@ from driftwise.environments import LinearBandit, LinearMdp
 from driftwise.parts.noise import NoiseSums
 from driftwise.simulation.play import play
 
-_DRAW = 1  # address of the draw of a memory, below the key of a plan
-
 
 @dataclass(frozen=True, eq=False)
 class MixtureSubject:
@@ -34,7 +32,6 @@ class MixtureSubject:
 
     @cached_property
     def memories(self) -> tuple[Subject, ...]:
-        """Each memory as a subject."""
         sizes = self.environment, self.num_episodes, self.delta_of_numbers
         number = len(next(numeric_values(self.agent.base)).value)
         agents = (index_part(self.agent.base, j) for j in range(number))
@@ -53,9 +50,8 @@ class MixtureSubject:
     @cached_property
     def shares(self) -> np.ndarray:
         """`α_t` of the rounds 1, 2, …, `[K]`."""
-        rounds = np.arange(1, self.num_episodes + 1)
-        share = self.agent.sharing.share
-        return np.full(len(rounds), share) if share > 0 else 1 / (rounds + 1)
+        share, number = self.agent.sharing.share, self.num_episodes
+        return np.full(number, share) if share > 0 else 1 / np.arange(2, number + 2)
 
     def summed_scores(self, scores: ArrayLike) -> np.ndarray:
         """Return scores `[R, J]` of an episode from `[J, H]`: of each step, or summed over steps."""
@@ -83,7 +79,7 @@ class MixtureSnapshot:
             return weights.T
         chosen = weights.argmax(-1)
         if self.subject.agent.decision == "draw":
-            (uniform,) = random.draw_uniform(random.fold(self.played.keys[1], _DRAW), 1, float)
+            (uniform,) = random.draw_uniform(random.fold(self.played.keys[1], 1), 1, float)
             cumulative = np.cumsum(weights, axis=-1)
             chosen = np.sum(cumulative <= uniform * cumulative[:, -1:], axis=-1)
         return np.eye(weights.shape[-1])[:, chosen]
@@ -171,30 +167,24 @@ class MixtureRecord:
 
         Scores are 0 while all errors were 0. The weights are `w_j ← (1−α) u_j + α π_j`, `u_j ∝ w_j exp(ℓ_j)`.
         """
-        (variance, degrees), weights = self.noise, self.weights[-1]
+        subject, (variance, degrees), weights = self.subject, self.noise, self.weights[-1]
         errors, variances = np.array([memory.forecast for memory in memories]).swapaxes(0, 1)  # [J, H] each
         scale = np.sqrt(np.where(variance > 0, variance, 1.0) * (1 + variances))
-        log_densities = student.logpdf(
-            errors, min(degrees, self.subject.agent.noise.max_degrees), scale=scale
-        )
-        scores = self.subject.summed_scores(np.where(variance > 0, log_densities, 0.0))
+        log_densities = student.logpdf(errors, min(degrees, subject.agent.noise.max_degrees), scale=scale)
+        scores = subject.summed_scores(np.where(variance > 0, log_densities, 0.0))
         squares = np.sum(weights * (errors**2 / (1 + variances)).T, axis=-1)  # [H]
         self.squares = np.concatenate([self.squares, squares[None]])
         updated = weights * np.exp(scores - scores.max(-1, keepdims=True))
-        share = self.subject.shares[len(self.scores)]
+        total, share = updated.sum(-1, keepdims=True), subject.shares[len(self.scores)]
         self.scores.append(scores)
-        self.weights.append(
-            (1 - share) * updated / updated.sum(-1, keepdims=True) + share * self.subject.prior
-        )
+        self.weights.append((1 - share) * updated / total + share * subject.prior)
 
     def copied(self, memories: list[Snapshot]) -> tuple[int, np.ndarray] | None:
         """Return the memory that is copied into the last one after the latest episode, and its ω, `[t]`.
 
-        That happens when the last memory has a weight of at most min(2α, ½)π and counts more than twice the
-        episodes of the heaviest memory.
+        That happens when the last one has a weight of at most min(2α, ½)π and counts more than twice the
+        episodes of the heaviest.
         """
-        if self.subject.agent.fresh == "never":
-            return None
         share, overall = self.subject.shares[len(self.scores) - 1], self.weights[-1].mean(axis=0)
         heaviest = int(overall.argmax())
         after, longest = (
@@ -202,4 +192,5 @@ class MixtureRecord:
             for memory in (memories[heaviest], memories[-1])
         )
         is_light = overall[-1] <= min(2 * share, 0.5) * self.subject.prior[-1]
-        return (heaviest, after) if is_light and longest.sum() > 2 * after.sum() else None
+        is_copied = self.subject.agent.fresh != "never" and is_light and longest.sum() > 2 * after.sum()
+        return (heaviest, after) if is_copied else None

@@ -14,7 +14,6 @@ from driftwise.environments import LinearBandit, LinearMdp
 
 # all weights are one between two restarts
 Unweighted = parts.NoForgetting | parts.PeriodicRestart | parts.RestartAt
-_COIN = 0.5  # a coin is 1/2-sub-Gaussian
 SHARE_ROUNDING = 1e-9  # of sums of probabilities, and of shares
 
 
@@ -60,23 +59,19 @@ class Subject:
     def noise_scale(self) -> float:
         """σ of the rewards around their means."""
         if self.environment.rewards == "bernoulli":
-            return _COIN
+            return 0.5  # a coin is 1/2-sub-Gaussian
         return self.environment.noise_scale if isinstance(self.environment, LinearBandit) else 0.0
 
     @property
-    def most_reward(self) -> float:
-        """The largest mean of a reward: 1 in MDPs, S in bandits."""
-        return 1.0 if isinstance(self.environment, LinearMdp) else self.theta_bound
-
-    @property
-    def most_loss(self) -> float:
-        """The size of the smallest mean of a reward."""
-        return 0.0 if isinstance(self.environment, LinearMdp) else self.theta_bound
+    def mean_range(self) -> tuple[float, float]:
+        """Least and largest mean of a reward: 0 and 1 in MDPs, −S and S in bandits."""
+        bound = self.theta_bound
+        return (0.0, 1.0) if isinstance(self.environment, LinearMdp) else (-bound, bound)
 
     @property
     def most_regret(self) -> float:
         """The largest regret of an episode."""
-        return self.spec.horizon * (self.most_reward + self.most_loss)
+        return self.spec.horizon * (self.mean_range[1] - self.mean_range[0])
 
     @cached_property
     def epochs(self) -> np.ndarray:
@@ -127,16 +122,15 @@ class Subject:
     @cached_property
     def theta_bound(self) -> float:
         """S: `√d`, as the paper assumes, for linear MDPs; the true bound for bandits."""
-        if isinstance(self.environment, LinearMdp):
-            return float(np.sqrt(self.spec.dim))
-        return self.environment.norm_bound(self.num_episodes)
+        if isinstance(self.environment, LinearBandit):
+            return self.environment.norm_bound(self.num_episodes)
+        return math.sqrt(self.spec.dim)
 
     @cached_property
     def mu_bound(self) -> float:
         """`√d`, or the ℓ2 norm of the masses `|μ^(l)|(S)` where signed measures exceed it."""
-        if isinstance(self.environment, LinearMdp):
-            return self.environment.mu_bound
-        return float(np.sqrt(self.spec.dim))
+        environment, root = self.environment, math.sqrt(self.spec.dim)
+        return environment.mu_bound if isinstance(environment, LinearMdp) else root
 
     @cached_property
     def moves(self) -> tuple[np.ndarray, np.ndarray]:
@@ -150,7 +144,7 @@ class Subject:
 
     @cached_property
     def all_biases(self) -> np.ndarray:
-        """The biases of all episodes, `[K, 2, H]`."""
+        """`[K, 2, H]`."""
         return np.array([self.biases(t) for t in range(self.num_episodes)])
 
     def biases(self, t: int, *, sharp: bool = False) -> np.ndarray:
@@ -180,10 +174,9 @@ class Subject:
 
     @cached_property
     def bandit_radius(self) -> parts.ConfidenceRadius:
-        """Theory's radius for linear bandits, with the true σ and S.
+        """Theory's radius for linear bandits, with the true σ and S; its form is that of the agent's own.
 
-        Its form is that of the agent's own `ConfidenceRadius`, and so are its shares of δ if they cover all
-        episodes; otherwise δ is divided evenly.
+        The shares of δ are the agent's if they cover all episodes; otherwise δ is divided evenly.
         """
         own = self.own_radius
         true: dict[str, Any] = dict(noise_scale=self.noise_scale, norm_bound=self.theta_bound)

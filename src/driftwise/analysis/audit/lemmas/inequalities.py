@@ -20,9 +20,8 @@ def weighted_features(run: Snapshot) -> Sides:
 @lemma("Lemma 5", "always", "successors")
 def bounded_weights(run: Snapshot) -> Sides:
     """‖w‖ ≤ 2H √(d Σω / λ), which is 2H √(d (1−η^(t−1)) / (λ (1−η)))."""
-    spec = run.subject.spec
-    limit = 2 * spec.horizon * np.sqrt(spec.dim * run.weights.sum() / run.subject.ridge)
-    return np.linalg.norm(run.plan.weights, axis=-1), limit
+    size = np.sqrt(run.subject.spec.dim * run.weights.sum() / run.subject.ridge)
+    return np.linalg.norm(run.plan.weights, axis=-1), 2 * run.subject.spec.horizon * size
 
 
 @lemma("Lemma 5", "always")
@@ -53,24 +52,20 @@ def transition_concentration(run: Snapshot) -> Sides:
     spec, ridge = run.subject.spec, run.subject.ridge
     expected = np.einsum("ths,hs->th", run.history.kernels, run.values[1:])
     deviation = self_normalised(run, run.targets_ahead - expected)[:-1]
-    memory = max(1.0, float(run.weights.sum()))
-    fineness = min(1.0, ridge / (4 * memory) ** 2)
-    size = 2 * spec.horizon * np.sqrt(spec.dim * memory / ridge)
-    size += run.radius.max() ** 2 * np.sqrt(spec.dim) / ridge
-    covering = (spec.dim**2 + spec.dim) * np.log(3 * size / fineness)
+    memory, drawn = max(1.0, float(run.weights.sum())), run.radius.max() ** 2 * np.sqrt(spec.dim) / ridge
+    size = 2 * spec.horizon * np.sqrt(spec.dim * memory / ridge) + drawn
+    covering = (spec.dim**2 + spec.dim) * np.log(3 * size / min(1.0, ridge / (4 * memory) ** 2))
     information = information_of_count(np.square(run.weights).sum(), spec.dim, ridge)
     limit = spec.horizon * np.sqrt(2 * (log_failures(run) + covering) + information) + 1
-    trivial = spec.horizon * np.sqrt(
-        run.t
-    )  # since XΛ̃⁻¹Xᵀ ≼ I for the rows ωφ of X, and the noise is within H
-    return deviation, limit, trivial
+    # XΛ̃⁻¹Xᵀ ≼ I for the rows ωφ of X, and the noise is within H
+    return deviation, limit, spec.horizon * np.sqrt(run.t)
 
 
 @lemma("Lemma 7, proof", "promised", "optimism")
 def concentration(run: Snapshot) -> Sides:
     """|φᵀw − r̄ − P̄ V| ≤ β ‖φ‖."""
-    average = run.average_model
-    backed = average.theta + np.einsum("hds,hs->hd", average.mu, run.values[1:])
+    theta, mu = run.average_model
+    backed = theta + np.einsum("hds,hs->hd", mu, run.values[1:])
     return np.abs(run.estimate - backed @ run.features.T), run.bonus
 
 
@@ -81,7 +76,7 @@ def key_lemma(run: Snapshot) -> Sides:
     The left side is `|φᵀw − r − PV|` whatever π is, since `Q^π = r + PV^π`.
     """
     ahead = np.abs(run.values[1:]).max(-1, keepdims=True)
-    trivial = np.abs(run.estimate) + run.subject.most_reward + ahead  # whatever the model is
+    trivial = np.abs(run.estimate) + run.subject.mean_range[1] + ahead  # whatever the model is
     return np.abs(run.estimate - run.backed_up(run.values)), run.bonus + run.bias[:, None], trivial
 
 
@@ -89,7 +84,7 @@ def key_lemma(run: Snapshot) -> Sides:
 def optimism(run: Snapshot) -> Sides:
     """Q* − φᵀw ≤ β ‖φ‖ + 2H Σ_{h' ≥ h} (bias_r + bias_P)."""
     ahead = np.cumsum(run.bias[::-1])[::-1]
-    trivial = run.steps_left[:, None] * run.subject.most_reward - run.estimate
+    trivial = run.steps_left[:, None] * run.subject.mean_range[1] - run.estimate
     return run.backed_up(run.optimal_values) - run.estimate, run.bonus + ahead[:, None], trivial
 
 
@@ -99,7 +94,7 @@ def single_step_regret(run: Snapshot) -> Sides:
     gap = run.values - run.policy_values
     ahead = played(run, run.backed_up(gap, rewards=False))
     # if nothing of the estimate is true: V(s) − min r − min V(s')
-    trivial = run.values[:-1] + run.subject.most_loss - run.values[1:].min(-1, keepdims=True)
+    trivial = run.values[:-1] - run.subject.mean_range[0] - run.values[1:].min(-1, keepdims=True)
     return gap[:-1] - ahead, 2 * played(run, run.bonus) + run.bias[:, None], trivial
 
 
@@ -126,7 +121,7 @@ def log_failures(run: Snapshot) -> float:
 
 
 def played(run: Snapshot, of_pairs: np.ndarray) -> np.ndarray:
-    """The mean over the policy's actions: `[H, S]` from `[H, N]`."""
+    """Return the mean over the policy's actions: `[H, S]` from `[H, N]`."""
     return np.sum(run.policy * run.by_state(of_pairs), axis=-1)
 
 
