@@ -21,31 +21,9 @@ if TYPE_CHECKING:
     from driftwise.simulation.results import Result
     from driftwise.simulation.running import simulate
 
-__all__ = [
-    "LeastSquares",
-    "Result",
-    "Spec",
-    "__version__",
-    "algorithms",
-    "arms",
-    "checks",
-    "compare",
-    "drift",
-    "environments",
-    "exploration",
-    "forgetting",
-    "load_curves",
-    "load_results",
-    "load_study",
-    "online",
-    "paths",
-    "planning",
-    "play",
-    "scenarios",
-    "simulate",
-    "statistics",
-    "theory",
-]
+__all__ = ["LeastSquares", "Result", "Spec", "__version__", "algorithms", "arms", "checks", "compare"]
+__all__ += ["drift", "environments", "exploration", "forgetting", "load_curves", "load_results", "load_study"]
+__all__ += ["online", "paths", "planning", "play", "scenarios", "simulate", "statistics", "theory"]
 
 # Names are imported when they are used: the extra that installs what a name needs, and where it is defined.
 _LAZY = {
@@ -88,15 +66,6 @@ def __getattr__(name: str) -> Any:
     return getattr(loaded, attribute) if attribute else loaded
 
 
-def _load_parts() -> None:
-    import_module("driftwise.online")  # and all algorithms
-    import_module("driftwise.environments")
-
-
-def _load_result_views() -> Any:
-    return import_module("driftwise.analysis.notebook")
-
-
-register_loader("parts", _load_parts)
-register_loader("result views", _load_result_views)
+register_loader("parts", lambda: [*map(import_module, ("driftwise.online", "driftwise.environments"))])
+register_loader("result views", lambda: import_module("driftwise.analysis.notebook"))
 register_fork_hook()

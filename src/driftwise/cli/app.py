@@ -15,8 +15,6 @@ from driftwise.base.plugins import load_plugins
 from driftwise.base.validation import ArgumentError, require_choice, require_count, require_number
 from driftwise.cli.stopping import Stopped
 
-COMPLETION = "_DRIFTWISE_COMPLETE"  # the variable by which shells ask
-
 app = typer.Typer(rich_markup_mode=None)
 
 
@@ -83,10 +81,6 @@ def option(metavar: str, text: str, *names: str, default: str | None = None) -> 
     return typer.Option(default, *names, metavar=metavar, help=text)
 
 
-def flag(name: str, text: str) -> Any:
-    return typer.Option(False, name, help=text)
-
-
 def argument(
     metavar: str, text: str, complete: Callable[[], list[str]] | None = None, *, default: Any = ...
 ) -> Any:
@@ -108,17 +102,18 @@ def complete_experiments() -> list[str]:
 
 FOLDER_OR_CURVES = "A folder written by 'driftwise run', or a CSV or Parquet file of curves."
 _DEFAULT = "  [default: the experiment's]"
-_EXPERIMENT = "An experiment: a TOML file, or a name from 'driftwise list'."
 _ENGINE = (
     "Where to run: processes (this machine) or ray (a Ray cluster, of the address in RAY_ADDRESS, else a "
     "running one, else a new one here)."
 )
 
-FILE_OR_NAME = argument("FILE|NAME", _EXPERIMENT, complete_experiments)
+FILE_OR_NAME = argument(
+    "FILE|NAME", "An experiment: a TOML file, or a name from 'driftwise list'.", complete_experiments
+)
 EPISODES = int_option("--episodes", f"Episodes in a run.{_DEFAULT}")
 RUNS = int_option("--runs", f"Runs of each agent.{_DEFAULT}")
 SEED = int_option("--seed", f"Seed: the same seed gives the same numbers.{_DEFAULT}", at_least=0, bits=64)
-JSON = flag("--json", "Print JSON instead of text.")
+JSON = typer.Option(False, "--json", help="Print JSON instead of text.")
 ENGINE = option("ENGINE", _ENGINE, default="processes")
 
 
@@ -169,7 +164,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
             stream.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue]
     try:
         parser = make_parser()
-        if COMPLETION in os.environ:  # a shell asks what may come next; the answer ends the process
+        if "_DRIFTWISE_COMPLETE" in os.environ:  # a shell asks what may come next; it ends the process
             parser.main([], prog_name="driftwise")
         imports, others = split_imports(list(arguments) or ["--help"])
         command = next((word for word in others if not word.startswith("-")), None)

@@ -13,8 +13,6 @@ from driftwise.cli.output import as_out_errors, json_text, open_page, print_tabl
 from driftwise.cli.run import engine_errors, make_engine
 from driftwise.cli.stopping import hold_signals
 
-_ALL = "all"  # of --agents
-
 
 @app.command(
     "bench",
@@ -53,7 +51,7 @@ def _bench(
     check(require_choice, "--suite", suite, list(scenarios.SUITES))
     known = [*dict.fromkeys(name for own in POLICY_SETS.values() for name in own.contestants)]
     defaults = [name for name in known if any(name in own.policies for own in POLICY_SETS.values())]
-    chosen = {None: defaults, _ALL: known}.get(agents) or [*dict.fromkeys(split_words(agents or ""))]
+    chosen = {None: defaults, "all": known}.get(agents) or [*dict.fromkeys(split_words(agents or ""))]
     for name in chosen:
         check(require_choice, "--agents", name, known)
     if not chosen:

@@ -10,13 +10,10 @@ from driftwise.cli import app
 from driftwise.cli.app import InputError, check
 from driftwise.cli.output import os_errors, output_width, print_paragraph, print_table
 
-_LEFT_OUT = ("exploration", "paper")  # columns that an overview leaves out
-_WIDE = 160  # columns, in which it has them
 _KIND = (
     "Only these: experiments, algorithms, environments, scenarios, drifts, paths, arms, corruptions, "
     "forgettings, explorations or detectors."
 )
-_LINE = 100  # letters in a line of an entry, at most
 
 
 def _complete_kinds() -> list[str]:
@@ -80,7 +77,7 @@ def _list(
         "PROBLEM", "Only algorithms for this problem, such as 'linear MDP', or for any."
     ),
     having: str | None = app.option("TEXT", "Only rows that contain this text.", "--with"),
-    markdown: bool = app.flag("--markdown", "Print Markdown tables."),
+    markdown: bool = typer.Option(False, "--markdown", help="Print Markdown tables."),
 ) -> None:
     """List experiments, algorithms, environments, drifts and more."""
     from driftwise.algorithms import ALGORITHMS
@@ -105,8 +102,8 @@ def _list(
                 rows.append(row)
         if rows:
             table = dataclasses.replace(table, rows=tuple(rows))
-            narrow = name == "algorithms" and kind is None and not markdown and output_width() < _WIDE
-            tables.append(table.without(*_LEFT_OUT) if narrow else table)
+            narrow = name == "algorithms" and kind is None and not markdown and output_width() < 160
+            tables.append(table.without("exploration", "paper") if narrow else table)
     if not tables:
         raise InputError(f"--with must be a text that some row contains, got {having!r}")
     for table in tables:
@@ -123,4 +120,4 @@ def _show(
     """
     from driftwise.analysis.entries import entry_text
 
-    print(check(entry_text, name, min(output_width(), _LINE)))
+    print(check(entry_text, name, min(output_width(), 100)))

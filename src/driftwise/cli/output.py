@@ -13,8 +13,6 @@ from typing import Any
 
 from driftwise.cli.app import InputError
 
-_FILE_WIDTH = 400  # columns if the output is no terminal and COLUMNS is not set: no line is folded
-
 
 def print_table(table: Any) -> None:
     """Print a table below its title, as wide as the terminal."""
@@ -42,8 +40,8 @@ def os_errors(message: str) -> Iterator[None]:
 
 
 def output_width() -> int:
-    """Return the number of columns of the terminal, or of a file."""
-    return shutil.get_terminal_size((_FILE_WIDTH, 24)).columns
+    """Return the number of columns of the terminal, or so many that no line of a file is folded."""
+    return shutil.get_terminal_size((400, 24)).columns
 
 
 def to_plain(value: Any) -> Any:

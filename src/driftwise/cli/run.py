@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from driftwise.base.validation import require_choice
 from driftwise.cli import app
 from driftwise.cli.app import InputError, check, check_options
@@ -31,10 +33,10 @@ def _run(
     workers: int | None = app.int_option("--workers", "Number of processes.  [default: 1]"),
     engine: str = app.ENGINE,
     device: str | None = app.option("DEVICE", "Device: cpu or gpu.  [default: JAX's choice]"),
-    recompute: bool = app.flag(
-        "--recompute", "Compute again what another version of the code left in the folder."
+    recompute: bool = typer.Option(
+        False, "--recompute", help="Compute again what another version of the code left in the folder."
     ),
-    quiet: bool = app.flag("--quiet", "Print only the paths of the files."),
+    quiet: bool = typer.Option(False, "--quiet", help="Print only the paths of the files."),
 ) -> None:
     """Run an experiment: a table of regrets, the data, and a figure.
 

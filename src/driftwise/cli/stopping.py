@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_SECONDS_TO_STOP = 0.5  # at a second signal
 STOPPING = "driftwise: stopping soon; Ctrl-C again stops at once"
-_SHOW_CURSOR = "\x1b[?25h"
 
 
 class Stopped(KeyboardInterrupt):
@@ -76,8 +74,8 @@ def _watch(reader: socket.socket, stopping: threading.Event, can_resume: Callabl
             count += 1
             if count == 1:
                 print(STOPPING, file=sys.stderr, flush=True)
-            elif not stopping.wait(_SECONDS_TO_STOP):
+            elif not stopping.wait(0.5):
                 stopped = Stopped(number, can_resume=can_resume())
-                cursor = _SHOW_CURSOR if sys.stderr.isatty() else ""  # which progress bars hide
+                cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # which progress bars hide
                 print(f"{cursor}driftwise: {stopped}", file=sys.stderr, flush=True)
                 os._exit(stopped.code)
