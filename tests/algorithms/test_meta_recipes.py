@@ -215,7 +215,7 @@ def test_agents_in_agents_and_their_detectors_are_tables():
 @pytest.mark.parametrize("base", ["sw_lsvi_ucb", "opt_rlsvi", "q_ucb"])
 @pytest.mark.parametrize("meta", WRAPPING)
 def test_around_agents_of_an_mdp_they_do_online_what_they_do_in_a_run(meta, base, monkeypatch):
-    monkeypatch.setattr("driftwise.online.episodes.agent_building.DEFAULTS", {})  # the numbers of the recipes
+    monkeypatch.setattr("driftwise.online.episodes.agent_building.default_parameters", lambda _: {})
     environment = make("latent_chains", rewards="bernoulli")
     given = wrapped(meta, base, PARAMETERS[base])
     learner = EpisodicAgent(meta, features=environment.features, horizon=SPEC.horizon, seed=5, **given)

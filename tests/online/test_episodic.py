@@ -31,7 +31,7 @@ KNOWN_ARRAYS = (AnchorMeasures, InitialDistribution, SuccessorProjection, Positi
 @pytest.fixture(autouse=True)
 def recipes_as_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """No default parameters: simulations have the recipes' own."""
-    monkeypatch.setattr("driftwise.online.episodes.agent_building.DEFAULTS", {})
+    monkeypatch.setattr("driftwise.online.episodes.agent_building.default_parameters", lambda _: {})
 
 
 def needs(name: str) -> tuple[Any, ...]:

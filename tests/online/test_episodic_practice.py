@@ -8,7 +8,7 @@ import pytest
 
 from driftwise.online import EpisodicAgent
 from driftwise.online.episodes import BlockLeastSquares
-from driftwise.online.episodes.agent_building import DEFAULT_RADIUS, default_ridge, find_blocks
+from driftwise.online.episodes.agent_building import DEFAULT_RADIUS, default_parameters, find_blocks
 from driftwise.online.features import Fourier, OneHot, PerAction
 from driftwise.parts import Ucb
 
@@ -76,8 +76,9 @@ def test_a_battery_is_explored_though_every_step_earns_something() -> None:
 
 def test_an_unknown_pair_is_worth_what_rewards_up_to_one_can_bring_and_a_visit_far_more_than_the_ridge():
     for horizon in (1, 3, 8, 50):
-        assert DEFAULT_RADIUS / np.sqrt(default_ridge(horizon)) >= horizon * (1 - 1e-9)
-        assert default_ridge(horizon) <= 0.01
+        radius, ridge = default_parameters(horizon).values()
+        assert radius / np.sqrt(ridge) >= horizon * (1 - 1e-9)
+        assert ridge <= 0.01
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.base import ArgumentError
 from driftwise.base.files import require_regular_file
 from driftwise.base.times import Timestamp, to_timestamp
-from driftwise.base.validation import (
-    ArgumentError,
-    require_array,
-    require_choice,
-    require_instance,
-    require_number,
-)
+from driftwise.base.validation import require_array, require_choice, require_instance, require_number
 from driftwise.online.decisions import Decision, as_id
 from driftwise.online.forking import register_for_fork
 from driftwise.online.limits import LARGEST_FEATURE, require_reward, require_within

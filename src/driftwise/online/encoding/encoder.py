@@ -13,16 +13,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from driftwise.base import ArgumentError, from_config, record, to_config
 from driftwise.base.files import require_regular_file
-from driftwise.base.part import from_config, record, to_config
 from driftwise.base.schema import build_from_table, prefix_errors
-from driftwise.base.validation import (
-    ArgumentError,
-    format_value,
-    require_instance,
-    require_number,
-    suggest_name,
-)
+from driftwise.base.validation import format_value, require_instance, require_number, suggest_name
 from driftwise.online.encoding.columns import Column, as_number, as_word, is_missing
 from driftwise.online.features import MOST_FEATURES
 

@@ -8,11 +8,5 @@ from driftwise.online.episodes.agent_building import (
 )
 from driftwise.online.episodes.remembered import RememberedLeastSquares, RememberedMixture
 
-__all__ = [
-    "BlockLeastSquares",
-    "RememberedLeastSquares",
-    "RememberedMixture",
-    "lost_weight",
-    "memory_needed",
-    "truncation_error",
-]
+__all__ = ["BlockLeastSquares", "RememberedLeastSquares", "RememberedMixture"]
+__all__ += ["lost_weight", "memory_needed", "truncation_error"]

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from driftwise.algorithms.algorithm import find_algorithm
 from driftwise.algorithms.unknown_variation.detecting import DetectAndRestart
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
-from driftwise.base.agent import Agent, Forecaster, Wrapper
+from driftwise.base import Agent, Forecaster, Radius, WeightFunction, Wrapper
 from driftwise.base.arrays import spd_inverse, vecdot
 from driftwise.base.knowledge import name_needs
 from driftwise.base.part import expand_grid, index_part, member, part, stack_parts
@@ -24,20 +24,11 @@ from driftwise.base.types import (
     Key,
     Moments,
     Plan,
-    Radius,
     Sample,
-    WeightFunction,
 )
 from driftwise.base.validation import ArgumentError, require_count, require_number
 from driftwise.online.episodes.remembered import RememberedLeastSquares, RememberedMixture
-from driftwise.parts import (
-    ExponentialWeights,
-    LeastSquares,
-    PeriodicRestart,
-    SlidingWindow,
-    Ucb,
-    Unperturbed,
-)
+from driftwise.parts import ExponentialWeights, LeastSquares, PeriodicRestart, SlidingWindow, Ucb, Unperturbed
 from driftwise.parts.noise import forecast_episode
 from driftwise.parts.regression import empty_moments
 
@@ -46,24 +37,16 @@ _LARGEST_RIDGE = 0.01
 _MIXTURE_MEMORY = 1000  # episodes that a mixture keeps
 
 
-def default_ridge(horizon: int) -> float:
-    """Return the ridge at which an unknown pair, worth β/√λ, is worth the H that rewards can bring."""
-    return min(_LARGEST_RIDGE, (DEFAULT_RADIUS / horizon) ** 2)
-
-
-DEFAULTS: Mapping[str, Callable[[int], float]] = {
-    "radius": lambda horizon: DEFAULT_RADIUS,
-    "ridge": default_ridge,
-}
+def default_parameters(horizon: int) -> dict[str, float]:
+    """Return β and λ: at that ridge an unknown pair, worth β/√λ, is worth the H that rewards can bring."""
+    return {"radius": DEFAULT_RADIUS, "ridge": min(_LARGEST_RIDGE, (DEFAULT_RADIUS / horizon) ** 2)}
 
 
 def with_defaults(algorithm: str, parameters: Mapping[str, Any], horizon: int) -> dict[str, Any]:
     """Return the parameters, with a default radius and ridge for recipes of least squares, also in bases."""
-    recipe = find_algorithm(algorithm)
-    takes_both = DEFAULTS.keys() <= get_signature(recipe.recipe).parameters.keys()
-    usual = recipe.problem == "linear MDP" and takes_both
-    complete = {name: default(horizon) for name, default in DEFAULTS.items()} if usual else {}
-    complete |= parameters
+    recipe, defaults = find_algorithm(algorithm), default_parameters(horizon)
+    takes_both = defaults.keys() <= get_signature(recipe.recipe).parameters.keys()
+    complete = {**(defaults if recipe.problem == "linear MDP" and takes_both else {}), **parameters}
     if "base" in complete:
         complete["base"] = _base_with_defaults(complete["base"], horizon)
     return complete

@@ -5,22 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState, overall_weights
-from driftwise.base.agent import Wrapper
+from driftwise.base import Spec, WeightFunction, Wrapper
 from driftwise.base.arrays import map_tree, spd_inverse, spd_solve, write_at
 from driftwise.base.part import count, index_part, member, part
 from driftwise.base.random import choose_index
-from driftwise.base.types import (
-    Array,
-    Episode,
-    FeatureTable,
-    Forecast,
-    Key,
-    Moments,
-    Plan,
-    Sample,
-    Spec,
-    WeightFunction,
-)
+from driftwise.base.types import Array, Episode, FeatureTable, Forecast, Key, Moments, Plan, Sample
 from driftwise.base.validation import ArgumentError, require_instance
 from driftwise.parts import LeastSquares, SlidingWindow, Thompson, TruncatedThompson
 from driftwise.parts.least_squares import mix_with_ceiling

@@ -5,17 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.base.agent import Agent
-from driftwise.base.knowledge import (
-    AnchorMeasures,
-    InitialDistribution,
-    MeanRewards,
-    Positions,
-    SuccessorProjection,
-)
+from driftwise.base import Agent, AnchorMeasures, ArgumentError, InitialDistribution, MeanRewards, Positions
+from driftwise.base.knowledge import SuccessorProjection
 from driftwise.base.part import CONFIGURABLE, from_config, to_config
 from driftwise.base.types import Blocks, Episode, FeatureTable, Spec
-from driftwise.base.validation import ArgumentError, require_array, require_choice, require_count
+from driftwise.base.validation import require_array, require_choice, require_count
 from driftwise.online.agent_files import AgentFile
 from driftwise.online.episodes.agent_building import find_blocks
 from driftwise.online.features import FeatureMap

@@ -56,15 +56,10 @@ class DriftBound:
         self.total = self.rate * self.total + outcome
         self.weight = self.rate * self.weight + 1
 
-    @property
-    def mean(self) -> float:
-        return self.total / self.weight if self.weight else math.nan
-
-    def at(self, alpha: float) -> float:
-        if not self.weight:
-            return self.cap - 1
-        evidence = math.log(len(_BETS) / alpha)
-        return self.mean - min((evidence + psi(bet) * self.spread) / (bet * self.weight) for bet in _BETS)
+    def at(self, alpha: float) -> tuple[float, float]:
+        """Return the mean of the outcomes, of which there must be one, and its bound."""
+        evidence, mean = math.log(len(_BETS) / alpha), self.total / self.weight
+        return mean, mean - min((evidence + psi(bet) * self.spread) / (bet * self.weight) for bet in _BETS)
 
 
 @dataclass
@@ -99,14 +94,9 @@ class PlugInBound:
         self.total += outcome
         self.squares += (outcome - self.total / self.count) ** 2
 
-    @property
-    def mean(self) -> float:
-        return self.earned / self.bets if self.bets else math.nan
-
-    def at(self, alpha: float) -> float:
-        if not self.bets:
-            return self.cap - 1
-        return (self.earned - math.log(1 / alpha) - self.cost) / self.bets
+    def at(self, alpha: float) -> tuple[float, float]:
+        """Return the mean of the outcomes, of which there must be one, and its bound."""
+        return self.earned / self.bets, (self.earned - math.log(1 / alpha) - self.cost) / self.bets
 
 
 class TwoSided:
@@ -130,8 +120,8 @@ class TwoSided:
 
     def at(self, alpha: float) -> Interval:
         """Return the interval, each side of which fails with probability α/2 at most."""
-        low, high = self._scale * self._low.at(alpha / 2), self._top - self._scale * self._high.at(alpha / 2)
-        mean, other = self._scale * self._low.mean, self._top - self._scale * self._high.mean
+        mean, low = (self._scale * end for end in self._low.at(alpha / 2))
+        other, high = (self._top - self._scale * end for end in self._high.at(alpha / 2))
         below, above = mean - low, high - other
         value = (above * mean + below * other) / (below + above)
         low, high = max(low, self._top - 1), min(high, 1.0)

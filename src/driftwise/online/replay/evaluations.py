@@ -9,13 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.online.intervals import Interval, quantile
-from driftwise.online.replay.confidence_sequences import (
-    ConstancyTest,
-    DriftBound,
-    PlugInBound,
-    TwoSided,
-    asymptotic_half_width,
-)
+from driftwise.online.replay import confidence_sequences as sequences
 from driftwise.online.replay.logged_rows import LoggedRow, LoggedRows
 from driftwise.online.replay.options import ReplaySchedule
 
@@ -145,11 +139,11 @@ class _Intervals:
         self._schedule, self._mean, self._tightest_at = schedule, WeightedMean(), np.nan
         low, high = schedule.options.reward_range or (0.0, 1.0)
         self._shift, self._unit = top * low, high - low
-        weighted = partial(DriftBound, rate=1 - 1 / schedule.memory)
-        plug_in = partial(PlugInBound, alpha=schedule.options.delta / 2)
-        bounds = {"running": DriftBound, "weighted": weighted, "plug_in": plug_in}
-        bounds = bounds if schedule.options.reward_range else {}
-        self._sequences = {name: TwoSided(bound, scale=1 + k, top=top) for name, bound in bounds.items()}
+        weighted = partial(sequences.DriftBound, rate=1 - 1 / schedule.memory)
+        plug_in = partial(sequences.PlugInBound, alpha=schedule.options.delta / 2)
+        bounds = {"running": sequences.DriftBound, "weighted": weighted, "plug_in": plug_in}
+        known = bounds.items() if schedule.options.reward_range else ()
+        self._sequences = {name: sequences.TwoSided(bound, scale=1 + k, top=top) for name, bound in known}
 
     def add(self, term: float, outcomes: tuple[float, float] | None) -> None:
         """Take in a term of the doubly robust mean, and an outcome with its opposite, if there is a range."""
@@ -164,15 +158,13 @@ class _Intervals:
     @property
     def intervals(self) -> dict[str, Interval]:
         """The intervals after all events so far, by name; some need the range of rewards."""
-        (value, error), options, count = self._mean.estimate, self._schedule.options, self._mean.weight
-        asymptotic = asymptotic_half_width(count, count * error**2, self._tightest_at, options.delta)
-        intervals = {
-            "normal": Interval.around(value, quantile(options.delta / 2) * error),
-            "asymptotic": Interval.around(value, asymptotic),
-        }
+        (value, error), count, delta = self._mean.estimate, self._mean.weight, self._schedule.options.delta
+        half_width = sequences.asymptotic_half_width(count, count * error**2, self._tightest_at, delta)
+        normal = Interval.around(value, quantile(delta / 2) * error)
+        intervals = {"normal": normal, "asymptotic": Interval.around(value, half_width)}
         for name, sequence in self._sequences.items():
             looks = self._schedule.looks if name == "weighted" else 1
-            ends = sequence.at(options.delta / looks)
+            ends = sequence.at(delta / looks)
             intervals[name] = Interval(*(self._shift + self._unit * end for end in ends))
         return intervals
 
@@ -243,7 +235,7 @@ class Evaluator:
         self._so_far, self._window, self._windows = Tally(), Tally(), list[Window]()
         self._value = _Intervals(schedule, top=1.0, k=k)
         self._differences = {name: _Intervals(schedule, top=0.0) for name in others}
-        self._constancy = ConstancyTest(schedule.options.delta)
+        self._constancy = sequences.ConstancyTest(schedule.options.delta)
         self._schedule, self._actions, self._events = schedule, rows.numbers, 0
         self._unsupported: float | None = None
         self._rows, self._shares, self._weights, self._rewards = np.zeros((4, len(rows.numbers)))
@@ -273,7 +265,7 @@ class Evaluator:
         if row.chances is not None:
             unsupported = float(event.chances[row.chances == 0].sum())
             self._unsupported = unsupported + (self._unsupported or 0.0)
-        if self._schedule.ends_window(number):
+        if number % self._schedule.every == 0 or number == self._schedule.rows:
             differences = {name: difference.intervals for name, difference in self._differences.items()}
             estimates = self._window.estimates, self._so_far.estimates
             self._windows.append(Window(number, *estimates, self._value.intervals, differences))

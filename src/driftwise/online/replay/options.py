@@ -3,13 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from driftwise.base.validation import (
-    ArgumentError,
-    require_choice,
-    require_count,
-    require_instance,
-    require_number,
-)
+from driftwise.base import ArgumentError
+from driftwise.base.validation import require_choice, require_count, require_instance, require_number
 from driftwise.online.limits import require_reward_range
 
 _WINDOWS = 50  # by default
@@ -78,7 +73,3 @@ class ReplaySchedule:
         self.rows, self.events = rows, rows - self.frozen
         self.memory = options.memory or max(1.0, self.events / 10)
         self.looks = -(-rows // self.every) - self.frozen // self.every  # windows, at whose ends one looks
-
-    def ends_window(self, row: int) -> bool:
-        """Return whether a window ends after so many rows."""
-        return row % self.every == 0 or row == self.rows
