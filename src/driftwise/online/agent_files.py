@@ -103,19 +103,14 @@ def _whole(content: AgentFile) -> list[bytes | memoryview]:
     """Return the parts of a safetensors file; its library would copy all numbers while it holds the GIL."""
     described = json.dumps(content.description, sort_keys=True, allow_nan=False)
     tensors = {name: np.asarray(tensor, order="C") for name, tensor in content.tensors.items()}
-    metadata = {
-        "product": _PRODUCT,
-        "format": str(_FORMAT),
-        "driftwise": __version__,
-        "description": described,
-        "checksum": _checksum(described, tensors),
-    }
+    metadata = {"product": _PRODUCT, "format": str(_FORMAT), "driftwise": __version__}
+    metadata |= {"description": described, "checksum": _checksum(described, tensors)}
     ordered = sorted(tensors.items(), key=lambda named: (-named[1].dtype.itemsize, named[0]))  # aligned
     header, end = dict[str, Any](__metadata__=metadata), 0
     for name, tensor in ordered:
         start, end = end, end + tensor.nbytes
-        kind = f"{tensor.dtype.kind.upper()}{8 * tensor.dtype.itemsize}"
-        kind = "BOOL" if tensor.dtype.kind == "b" else kind
+        bits = f"{tensor.dtype.kind.upper()}{8 * tensor.dtype.itemsize}"
+        kind = "BOOL" if tensor.dtype.kind == "b" else bits
         header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": [start, end]}
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
@@ -124,8 +119,7 @@ def _whole(content: AgentFile) -> list[bytes | memoryview]:
 
 def read_agent_file(path: _Source) -> AgentFile:
     """Return what `write_agent_file` wrote; other files are refused, by their header if possible."""
-    from safetensors.numpy import load as load_tensors
-    from safetensors.numpy import load_file
+    from safetensors import numpy as safetensors
 
     seen = None
     if not isinstance(path, bytes):  # the stamp before the content, which may be replaced meanwhile
@@ -143,9 +137,9 @@ def read_agent_file(path: _Source) -> AgentFile:
         raise _refused(path, f"it has a tensor of type {unknown!r}, and known are {', '.join(_TYPES)}")
     try:  # safetensors checks the sizes of tensors against the file
         if isinstance(path, bytes):
-            tensors = {name: tensor.copy() for name, tensor in load_tensors(path).items()}
+            tensors = {name: tensor.copy() for name, tensor in safetensors.load(path).items()}
         else:
-            tensors = load_file(path)
+            tensors = safetensors.load_file(path)
         described = metadata["description"]
         intact = metadata["checksum"] == _checksum(described, tensors)
         description = json.loads(described)
@@ -206,8 +200,7 @@ def require_plain(name: str, values: Any) -> dict[str, Any]:
 
 def _refused(source: _Source, why: str) -> ArgumentError:
     if isinstance(source, bytes):
-        expected = "be an agent's, and whole"
-        return ArgumentError("content", expected, source, f"{len(source)} bytes: {why}")
+        return ArgumentError("content", "be an agent's, and whole", source, f"{len(source)} bytes: {why}")
     name = os.fspath(source)
     return ArgumentError("path", "be an agent's file that is whole", name, f"{name!r}: {why}")
 
@@ -225,7 +218,6 @@ def _short(reason: Any) -> str:
 def _checksum(described: str, tensors: Tensors) -> str:
     digest = hashlib.sha256(described.encode())
     for name in sorted(tensors):
-        array = tensors[name]
-        digest.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
-        digest.update(_raw(array))
+        digest.update(f"\n{name} {tensors[name].dtype.str} {tensors[name].shape}\n".encode())
+        digest.update(_raw(tensors[name]))
     return digest.hexdigest()

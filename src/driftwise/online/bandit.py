@@ -25,7 +25,7 @@ from driftwise.online.deciders.definition import Choice, Offer
 from driftwise.online.decisions import Decision, Entry, Outcome, PendingDecisions, Waiting, as_id
 from driftwise.online.forking import register_for_fork
 from driftwise.online.renewal import renew_state, require_coordinates
-from driftwise.online.summary import Gauge, Summary, summary_fields
+from driftwise.online.summary import Gauge, RewardRange, Summary, summary_fields
 
 _KIND = "bandit"  # in files
 
@@ -92,7 +92,7 @@ class Bandit(SavedBandit):
         with limits.within_memory(self.agent):
             self._decider = make_decider(self.agent, settings.seed, settings.num_draws)
         self._dim = self.agent.spec.dim
-        self._range = limits.RewardRange(settings.reward_range or self.agent.reward_range, settings.outside)
+        self._range = RewardRange(settings.reward_range or self.agent.reward_range, settings.outside)
         self._gauge, self._num_rounds = Gauge(), 0  # rounds: decisions and samples have draws of their own
         self._seen: agent_files.SeenFile | None = None  # the file as this bandit loaded or saved it last
         self._lock, self._writing = threading.RLock(), threading.Lock()

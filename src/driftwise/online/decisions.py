@@ -19,7 +19,6 @@ from driftwise.base.validation import ArgumentError
 from driftwise.online.deciders.definition import Choice
 
 _LONGEST_ID = 200  # characters
-_PREFIX_BYTES = 8
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
@@ -74,8 +73,8 @@ class LayeredDict(MutableMapping[_K, _V]):
     def __init__(self, frozen: MutableMapping[_K, _V]) -> None:
         self._frozen, self._removed = frozen, set[_K]()
         self._newer: OrderedDict[_K, _V] = OrderedDict()
-        self._ahead = iter(frozen)
-        self._first = next(self._ahead, None)  # of the frozen keys: all before it are removed
+        self._rest = iter(frozen)
+        self._first = next(self._rest, None)  # of the frozen keys: all before it are removed
 
     def merged(self) -> MutableMapping[_K, _V]:
         """Return the old dictionary with all changes."""
@@ -96,7 +95,7 @@ class LayeredDict(MutableMapping[_K, _V]):
 
     def __iter__(self) -> Iterator[_K]:
         while self._first in self._removed:
-            self._first = next(self._ahead, None)
+            self._first = next(self._rest, None)
         if self._first is not None:
             yield self._first
             yield from (key for key in self._frozen if key not in self._removed and key != self._first)
@@ -118,15 +117,10 @@ class PendingDecisions:
     it. The outcomes of the last `max_pending` decisions that no longer wait are remembered.
     """
 
-    def __init__(
-        self, max_pending: int, expire_after: int | None = None, expire_after_seconds: float | None = None
-    ) -> None:
-        self.max_pending = max_pending
-        self.expire_after, self.expire_after_seconds = expire_after, expire_after_seconds
-        ages = expire_after, expire_after_seconds
+    def __init__(self, max_pending: int, *ages: float | None) -> None:
+        self.max_pending, (self.expire_after, self.expire_after_seconds) = max_pending, ages
         self._longest = [math.inf if age is None else age for age in ages]
-        self.num_decisions = 0
-        self.num_expired = 0
+        self.num_decisions = self.num_expired = 0
         self.latest = -LATEST_TIMESTAMP  # time of any decision
         # A plain dict would search past all that was removed for its first.
         self.waiting: MutableMapping[str, Entry] = OrderedDict()
@@ -135,13 +129,13 @@ class PendingDecisions:
 
     def change_prefix(self) -> None:
         """Generate ids from now on that no other process and no copy generates."""
-        self._prefix = os.urandom(_PREFIX_BYTES).hex()
+        self._prefix = os.urandom(8).hex()
 
     def require_new(self, id: Any) -> str:
         """Return the caller's id of the next decision as text; one that is in use is an `ArgumentError`."""
         id = as_id(id)
-        if id in self.waiting or id in self.finished:
-            why = self.reason(self.finished[id]) if id in self.finished else "it waits for its reward"
+        if (entry := self.get(id)) is not Outcome.UNKNOWN:
+            why = "it waits for its reward" if isinstance(entry, Entry) else self.reason(entry)
             raise ArgumentError("id", "be unique", id, f"{id!r}: {why}")
         return id
 

@@ -18,21 +18,6 @@ MOST_FEATURES = 10_000  # the work per episode grows with their square
 
 
 @runtime_checkable
-class FeatureMap(Protocol):
-    """Features of all actions in a state."""
-
-    @property
-    def num_actions(self) -> int: ...
-
-    @property
-    def dim(self) -> int: ...
-
-    def __call__(self, state: Any) -> np.ndarray:
-        """Return features `[num_actions, dim]`, with norms of at most one."""
-        ...
-
-
-@runtime_checkable
 class Basis(Protocol):
     """A map from states to vectors `[dim]` of norm at most one."""
 
@@ -40,6 +25,14 @@ class Basis(Protocol):
     def dim(self) -> int: ...
 
     def __call__(self, state: Any, /) -> np.ndarray: ...
+
+
+@runtime_checkable
+class FeatureMap(Basis, Protocol):
+    """A map from states to features `[num_actions, dim]` of all actions, of norms at most one."""
+
+    @property
+    def num_actions(self) -> int: ...
 
 
 @record
@@ -90,6 +83,18 @@ class OneHot:
         return np.eye(1, self.num_states, number)[0]
 
 
+def _check_box(basis: Any) -> None:
+    """Store the bounds of a box as floats; a basis with too many features is refused."""
+    low = require_array("low", basis.low, (None,))
+    high = require_array("high", basis.high, low.shape)
+    if not low.size or (high <= low).any():
+        raise ArgumentError("high", "be above low in every place", high, f"{basis.low} and {basis.high}")
+    object.__setattr__(basis, "low", tuple(low.tolist()))
+    object.__setattr__(basis, "high", tuple(high.tolist()))
+    if basis.dim > MOST_FEATURES:
+        raise ValueError(f"{basis} would have {basis.dim} features, expected at most {MOST_FEATURES}")
+
+
 @record
 class Fourier:
     r"""$\cos(\pi c \cdot x)/\sqrt D$ for the $D$ of $c \in \{0, \dots, \text{order}\}^n$; $x \in [0, 1]^n$.
@@ -102,8 +107,7 @@ class Fourier:
     high: tuple[float, ...]
     order: int = count(default=2)
 
-    def __post_init__(self) -> None:
-        _check_box(self)
+    __post_init__ = _check_box
 
     @property
     def dim(self) -> int:
@@ -169,8 +173,7 @@ class Tiles:
     per_axis: int = count(default=4)
     num_tilings: int = count(default=4)
 
-    def __post_init__(self) -> None:
-        _check_box(self)
+    __post_init__ = _check_box
 
     @property
     def dim(self) -> int:
@@ -216,24 +219,10 @@ def bounds_of(space: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
     if not (hasattr(space, "low") and hasattr(space, "high")):
         raise ArgumentError("space", "be a gymnasium.spaces.Box", space)
     low, high = (np.asarray(bound, dtype=np.float64).ravel() for bound in (space.low, space.high))
-    far = np.abs([low, high]).max(axis=0) > 1e30  # float32's largest stands for no bound, too
-    for i in np.flatnonzero(far):
+    for i in np.flatnonzero(np.abs([low, high]).max(axis=0) > 1e30):  # as float32's largest, too
         got = f"[{low[i]:g}, {high[i]:g}] at {i}: choose them"
         raise ArgumentError("space", "have finite bounds", space, got)
     return tuple(low.tolist()), tuple(high.tolist())
-
-
-def _check_box(basis: Any) -> None:
-    """Store the bounds of a box as floats; a basis with too many features is refused."""
-    low = require_array("low", basis.low, (None,))
-    high = require_array("high", basis.high, low.shape)
-    if not low.size or (high <= low).any():
-        got = f"{basis.low} and {basis.high}"
-        raise ArgumentError("high", "be above low in every place", basis.high, got)
-    object.__setattr__(basis, "low", tuple(low.tolist()))
-    object.__setattr__(basis, "high", tuple(high.tolist()))
-    if basis.dim > MOST_FEATURES:
-        raise ValueError(f"{basis} would have {basis.dim} features, expected at most {MOST_FEATURES}")
 
 
 def _in_box(basis: Any, state: Any) -> np.ndarray:

@@ -34,8 +34,7 @@ def to_tensors(name: str, tree: Any) -> Tensors:
 def from_tensors(name: str, like: Any, tensors: Tensors) -> Any:
     """Return the tree that `to_tensors` wrote, which is as `like` but for its numbers."""
     arrays = (require_sound(key, tensors[key]) for key in map(f"{name}.{{}}".format, count()))
-    tree = with_leaves(name, like, arrays, num_arms=1)
-    require_sums(tree)
+    require_sums(tree := with_leaves(name, like, arrays, num_arms=1))
     return tree
 
 
@@ -76,7 +75,7 @@ def unpack(name: str, tensors: Tensors) -> list[np.ndarray]:
 
 def copy_leaves(tree: Any) -> list[np.ndarray]:
     """Return copies of the arrays of a state or a plan, in the order of `map_tree`."""
-    leaves: list[np.ndarray] = []
+    leaves = list[np.ndarray]()
     map_tree(lambda leaf: leaves.append(np.array(leaf, order="C")), tree)
     return leaves
 

@@ -76,14 +76,12 @@ class AnchoredMemories:
         columns, self.memories = np.split(self._vectors, num, axis=1), list[AnchoredMemory]()
         for j, views in enumerate(zip(self._cross, self._turned_cross, columns, strict=True)):
             grams = [matrices[j] for matrices in sums[:2] if matrices is not None]
-            numbers = rates.item(j), ridges.item(j), self._recent, (j + 1) / num
-            self.memories.append(AnchoredMemory(grams, views, *numbers))
+            numbers = rates.item(j), ridges.item(j), (j + 1) / num
+            self.memories.append(AnchoredMemory(self._recent, grams, views, *numbers))
 
     @property
     def sums(self) -> Sums:
-        gram, *squared = (
-            np.stack(matrices) for matrices in zip(*(memory.sums() for memory in self.memories), strict=True)
-        )
+        gram, *squared = map(np.stack, zip(*(memory.sums() for memory in self.memories), strict=True))
         return Sums(gram, squared[0] if squared else None, self._cross)
 
     def forecast(self, features: np.ndarray, reward: float) -> Pair:
@@ -111,7 +109,7 @@ class AnchoredMemory:
     """A regression of one rate, with its anchored inverse; `estimate` and `spread` are as in `Sums`."""
 
     def __init__(
-        self, grams: Arrays, views: Arrays, rate: float, ridge: float, recent: RecentSamples, first: float
+        self, recent: RecentSamples, grams: Arrays, views: Arrays, rate: float, ridge: float, first: float
     ) -> None:
         """Make it from `Λ` and any `Λ̃`, and from views of `b`, of `Qᵀb` and of the eigenvectors `Q`."""
         self._sums = [DelayedSum(gram, rate**power, ridge, recent) for power, gram in enumerate(grams, 1)]

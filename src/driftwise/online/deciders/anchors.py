@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 from collections.abc import Callable
@@ -34,13 +35,11 @@ class GramSnapshot(NamedTuple):
 def factorise(sums: list[np.ndarray], *, turn: bool = False) -> GramSnapshot:
     """Return sums with eigenvectors of the first, and with the last turned into their coordinates."""
     first, diagonal = sums[0], sums[0].diagonal()
-    if np.count_nonzero(first) == np.count_nonzero(diagonal):  # as every agent begins
-        values, vectors = diagonal.copy(), np.eye(len(first))
-    else:
-        try:
+    values, vectors = diagonal.copy(), np.eye(len(first))  # as every agent begins
+    if np.count_nonzero(first) != np.count_nonzero(diagonal):
+        values.fill(np.nan)
+        with contextlib.suppress(np.linalg.LinAlgError):
             values, vectors = np.linalg.eigh(first)
-        except np.linalg.LinAlgError:
-            values, vectors = np.full(len(first), np.nan), first
     return GramSnapshot(sums, values, vectors, vectors.T.dot(sums[-1].dot(vectors)) if turn else None)
 
 
@@ -94,8 +93,8 @@ class Anchor:
         """Make an anchor for at most `capacity` samples."""
         self.vectors, self._ridge, self._refine_above, self._kept = vectors, ridge, refine_above, 1.0
         self._spectrum = np.maximum(values - ridge, 0)  # s
-        self._rows, self._num = np.empty((capacity + 2, len(values))), 0
-        self._roots, self._signs = np.ones(capacity + 2), np.ones(capacity)  # W^½, Σ
+        self._rows, self.num = np.empty((capacity + 2, len(values))), 0
+        self.roots, self.signs = np.ones(capacity + 2), np.ones(capacity)  # W^½, Σ
         self._squares = np.zeros(len(values))  # the diagonal of GᵀG
         self._scale: tuple[np.ndarray, np.ndarray] | None = None
         self._factors: tuple[np.ndarray, np.ndarray] | None = None  # F√D [n, d] and G D Gᵀ + Σ, G = W^½F
@@ -108,40 +107,35 @@ class Anchor:
     @property
     def samples(self) -> np.ndarray:
         """The samples since then, in the anchor's coordinates."""
-        return self._rows[: self._num]
+        return self._rows[: self.num]
 
     def shrink(self, rate: float) -> None:
         """Follow the gram to `ηΛ + (1−η)λI`."""
         self._kept *= rate
-        self._roots[: self._num] *= rate**0.5
+        self.roots[: self.num] *= rate**0.5
         self._squares *= rate
         self._scale = self._factors = None
 
     def add(self, turned: np.ndarray, weights: np.ndarray | float, signs: np.ndarray | float) -> None:
         """Add samples `[n, d]` in the anchor's coordinates; those of sign −1 leave the gram."""
-        new = slice(self._num, self._num + len(turned))
-        self._rows[new], self._roots[new], self._signs[new] = turned, np.sqrt(weights), signs
-        self._squares += (turned * turned).T.dot(self._roots[new] ** 2)
-        self._num += len(turned)
+        new = slice(self.num, self.num + len(turned))
+        self._rows[new], self.roots[new], self.signs[new] = turned, np.sqrt(weights), signs
+        self._squares += (turned * turned).T.dot(self.roots[new] ** 2)
+        self.num += len(turned)
         self._factors = None
 
     def add_forecast(self) -> None:
         """Add the sample that was forecast last."""
-        row = self._rows[self._num]
+        row = self._rows[self.num]
         self._squares += row * row
-        self._num += 1
+        self.num += 1
         self._factors = None
-
-    def last_weights(self, num: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weights and signs of the last samples."""
-        last = slice(self._num - num, self._num)
-        return self._roots[last] ** 2, self._signs[last]
 
     def solve(self, turned: np.ndarray) -> np.ndarray:
         """Return `QᵀΛ⁻¹x` of each row `Qᵀx` `[N, d]`, NaN where there is none."""
         solved = self._approximate(turned)
         if self.growth > self._refine_above:
-            rows, factors = self.samples, self._signs[: self._num] * self._roots[: self._num] ** 2
+            rows, factors = self.samples, self.signs[: self.num] * self.roots[: self.num] ** 2
             product = solved / self._scales()[0] + (solved.dot(rows.T) * factors).dot(rows)  # QᵀΛQy
             solved += self._approximate(turned - product)
         return solved
@@ -160,7 +154,7 @@ class Anchor:
 
         has the Schur complements $1 + x^\top\Lambda^{-1}x$ and $b^\top\Lambda^{-1}x$ in the column of $x$.
         """
-        num = self._num
+        num = self.num
         self._rows[num], self._rows[num + 1] = turned, cross
         if self.growth > self._refine_above:
             (solved,) = self.solve(turned[None])
@@ -175,11 +169,11 @@ class Anchor:
 
     def _approximate(self, turned: np.ndarray) -> np.ndarray:
         """Return `QᵀΛ⁻¹x` of each row by Woodbury's identity."""
-        num, half = self._num, self._scales()[1]
+        num, half = self.num, self._scales()[1]
         if self._factors is None:
             self._factors = self._with_rows(num, lower=False)
-            self._factors[1].reshape(-1)[:: num + 1] += self._signs[:num]
-        (scaled, inner), roots = self._factors, self._roots[:num]
+            self._factors[1].reshape(-1)[:: num + 1] += self.signs[:num]
+        (scaled, inner), roots = self._factors, self.roots[:num]
         solved = turned * half
         solved -= (solve_rows_or_nan(inner, solved.dot(scaled.T) * roots) * roots).dot(scaled)
         solved *= half
@@ -187,7 +181,7 @@ class Anchor:
 
     def _with_rows(self, num: int, *, lower: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return `F√D` and `G D Gᵀ`, or its lower half, of the first rows."""
-        scaled, roots = self._rows[:num] * self._scales()[1], self._roots[:num]
+        scaled, roots = self._rows[:num] * self._scales()[1], self.roots[:num]
         inner = multiply_lower(scaled) if lower else scaled.dot(scaled.T)
         inner *= roots[:, None] * roots
         return scaled, inner
@@ -225,14 +219,14 @@ class AnchoredInverse:
         snapshot: Callable[[], Callable[[], GramSnapshot]],
         recent: RecentSamples,
         ridge: float,
-        commit: Callable[[list[np.ndarray], np.ndarray | None, int], None] | None = None,
+        commit: Callable[..., None] = lambda *given: None,
         refine_above: float = FINE,
         first: float = 1.0,
     ) -> None:
         """Make an inverse from `snapshot`, which returns the work that computes one of the gram as it is now.
 
-        `commit` takes its sums, the turned one, and the number of samples then. The first anchor has a share
-        `first` of a life.
+        `commit` takes its sums, the turned one, and the number of samples then; `first` is the share of a
+        life that the first anchor has.
         """
         self._snapshot, self._commit, self._recent = snapshot, commit, recent
         self._ridge, self._refine_above = ridge, refine_above
@@ -288,14 +282,13 @@ class AnchoredInverse:
     def _new_anchor(self, old: Anchor | None) -> Anchor:
         """Return the next anchor, with all changes since it was begun."""
         snapshot = (self._next or self._begin()).result()
-        if self._commit is not None:
-            self._commit(snapshot.sums, snapshot.turned, self._begun)
-        new = Anchor(
-            snapshot.values, snapshot.vectors, self._ridge, self._refine_above, self._recent.capacity
-        )
+        self._commit(snapshot.sums, snapshot.turned, self._begun)
+        settings = self._ridge, self._refine_above, self._recent.capacity
+        new = Anchor(snapshot.values, snapshot.vectors, *settings)
         new.shrink(self._kept)
         if old is not None:
             turned = self._recent.since(self._begun).dot(new.vectors)
-            new.add(turned, *old.last_weights(len(turned)))
+            last = slice(old.num - len(turned), old.num)
+            new.add(turned, old.roots[last] ** 2, old.signs[last])
         self._next, self._first, self._life = None, self._begun, next(self._lives)
         return new

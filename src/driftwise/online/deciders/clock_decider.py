@@ -48,7 +48,7 @@ class ClockDecider:
         self.state: Any = rounds.state  # `Moments`, or a `MixtureState`
         self._clock, self._rounds = clock, rounds
         self._mixes = isinstance(agent, MixtureOfMemories)
-        self._first = isinstance(agent, MixtureOfMemories) and agent.origin == "first"
+        self._first = self._mixes and agent.origin == "first"
         self._half_lives = np.array(clock.half_life)
 
     def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
@@ -70,7 +70,7 @@ class ClockDecider:
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         agent, given, share = self.agent, choice.features, None
-        if not isinstance(agent, MixtureOfMemories):
+        if not self._mixes:
             if agent.caution is not None:
                 share = agent.caution.shares(self._clock.at(self.state, time).gram, given[None]).item()
             self.state = self._clock.absorb(self.state, bandit_sample(given, reward, weight, share), time)

@@ -146,10 +146,8 @@ class PlannedDecider:
             index, bonus, policy = (array[0, 0].copy() for array in (plan.q, plan.bonus, plan.policy))
             chances = self.agent.action_probabilities(plan, key)
             return Offer(arms, index, bonus, policy, chances, (table, plans))
-        index, bonus, policy = (
-            np.mean([getattr(plan, name)[0, 0] for plan in plans], axis=0)
-            for name in ("q", "bonus", "policy")
-        )
+        names = "q", "bonus", "policy"
+        index, bonus, policy = (np.mean([getattr(plan, n)[0, 0] for plan in plans], axis=0) for n in names)
         return Offer(arms, index, bonus, policy, policy, (table, plans))
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:

@@ -12,6 +12,7 @@ from driftwise.base.random import draw_normal
 from driftwise.base.types import Moments, Radius, Sample
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, AnchoredInverse, RecentSamples, factorise
 from driftwise.online.deciders.definition import Choice, Offer, RoundDraws, bandit_sample, empty_state
+from driftwise.online.deciders.memories import upper_bounds
 from driftwise.online.limits import not_finite
 from driftwise.parts import (
     ExponentialWeights,
@@ -100,19 +101,10 @@ class LeastSquaresDecider:
             radius = self._radius if self._radius_at is None else self._radius_at(self._state)
         except (ArithmeticError, ValueError):  # Python's numbers have no "not a number"
             raise not_finite(self.agent) from None
-        mapped = (
-            solve_rows_or_nan(self._gram, arms)
-            if self._anchored is None
-            else self._anchored.anchor().map(arms)
-        )
-        if self._gram_sq is None:  # the norm of Λ⁻¹
-            bonus = np.vecdot(mapped, arms)
-        else:  # that of Λ⁻¹Λ̃Λ⁻¹
-            bonus = np.vecdot(mapped.dot(self._gram_sq), mapped)
-        bonus = np.sqrt(np.abs(bonus, out=bonus), out=bonus)  # it may round to a little less than 0
-        bonus *= radius
-        index = mapped.dot(self._cross)
-        index += bonus
+        anchored = self._anchored
+        mapped = solve_rows_or_nan(self._gram, arms) if anchored is None else anchored.anchor().map(arms)
+        squares = np.vecdot(mapped, arms if self._gram_sq is None else mapped.dot(self._gram_sq))
+        index, bonus = upper_bounds((mapped.dot(self._cross), squares), radius)
         return Offer.of_best(arms, index, bonus, self.agent)
 
     def _offer_by_draws(self, arms: np.ndarray, number: int) -> Offer:
@@ -130,9 +122,7 @@ class LeastSquaresDecider:
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         state, features, share, caution = self._state, choice.features, None, self.agent.caution
-        if (
-            caution is not None
-        ):  # by no anchor: sums are bit for bit the same after a restart, anchors are not
+        if caution is not None:  # by no anchor: sums are the same bits after a restart, anchors are not
             squared = (solve_rows_or_nan(self._gram, features[None]) @ features).item()
             share = caution.alpha / max(math.sqrt(max(squared, 0.0)), caution.alpha)  # min{1, α/‖φ‖}
         if not self._in_place:
