@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 
 import driftwise as dw
 from driftwise.environments import ENVIRONMENTS, build_environment, combination_lock, drift
-from driftwise.experiments.result_tables import parquet_bytes, results_table
-from driftwise.experiments.results_folder import sealed_manifest
+from driftwise.experiments.results_folder import parquet_bytes, results_table, sealed_manifest
 from driftwise.experiments.saved_results import random_regret
 
 NASTY = "</script><img src=x onerror=alert(1)> & ε-greedy $5_%"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from driftwise.analysis.finished import compare, load_study
     from driftwise.base.types import Spec
     from driftwise.environments import arms, drift, paths, planning
-    from driftwise.experiments.result_tables import load_curves, load_results
+    from driftwise.experiments.results_folder import load_curves, load_results
     from driftwise.parts import LeastSquares, exploration, forgetting
     from driftwise.simulation.play import play
     from driftwise.simulation.results import Result
@@ -38,8 +38,8 @@ _LAZY = {
     "environments": ("", "driftwise.environments"),
     "exploration": ("", "driftwise.parts.exploration"),
     "forgetting": ("", "driftwise.parts.forgetting"),
-    "load_curves": ("cli", "driftwise.experiments.result_tables:load_curves"),
-    "load_results": ("cli", "driftwise.experiments.result_tables:load_results"),
+    "load_curves": ("cli", "driftwise.experiments.results_folder:load_curves"),
+    "load_results": ("cli", "driftwise.experiments.results_folder:load_results"),
     "load_study": ("cli", "driftwise.analysis.finished:load_study"),
     "online": ("", "driftwise.online"),
     "paths": ("", "driftwise.environments.paths"),

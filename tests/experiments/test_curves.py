@@ -16,7 +16,7 @@ from driftwise.analysis.report import write_report
 from driftwise.analysis.report.data import load_report_data
 from driftwise.analysis.report.writing import FORMATS
 from driftwise.cli import main
-from driftwise.experiments.result_tables import results_table
+from driftwise.experiments.results_folder import results_table
 
 RNG = np.random.default_rng(7)
 AGENTS, RUNS, EPISODES = ("PPO", "<b>DQN</b>"), 4, 30

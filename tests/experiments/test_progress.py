@@ -7,15 +7,15 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from driftwise.experiments import Progress, progress_bars
-from driftwise.experiments.progress_bars import Workload, _bars, show_progress
+from driftwise.experiments import Progress, outcomes
+from driftwise.experiments.outcomes import Workload, _bars, show_progress
 
 
 @pytest.fixture
 def clock(monkeypatch) -> SimpleNamespace:
     """A clock that is set by hand."""
     made = SimpleNamespace(now=0.0)
-    monkeypatch.setattr(progress_bars.time, "monotonic", lambda: made.now)
+    monkeypatch.setattr(outcomes.time, "monotonic", lambda: made.now)
     return made
 
 
@@ -28,16 +28,16 @@ def standing(label: str, done: int, total: int, restored: int = 0) -> Progress:
 )
 def test_the_time_left_follows_from_what_was_played_and_not_from_what_was_read(clock, seconds, said):
     work = Workload()
-    work.report(standing("a", 0, 60))
-    work.report(standing("b", 0, 60))
+    work.add(standing("a", 0, 60))
+    work.add(standing("b", 0, 60))
     assert (work.done, work.total, work.time_left()) == (0, 120, "")
-    work.report(standing("a", 20, 60, restored=20))
+    work.add(standing("a", 20, 60, restored=20))
     assert (work.done, work.time_left()) == (20, "")
     clock.now = 2.0 * seconds
-    work.report(standing("a", 22, 60, restored=20))
+    work.add(standing("a", 22, 60, restored=20))
     assert work.time_left() == said
-    work.report(standing("a", 60, 60, restored=20))
-    work.report(standing("b", 60, 60))
+    work.add(standing("a", 60, 60, restored=20))
+    work.add(standing("b", 60, 60))
     assert (work.done, work.time_left()) == (120, "")
 
 
@@ -66,7 +66,7 @@ def test_agents_of_several_environments_are_told_apart_whatever_their_names(caps
     assert capsys.readouterr().err.splitlines() == ["x: y: z: 5 of 5 episodes"]
     work = Workload()
     for each in alike:
-        work.report(each)
+        work.add(each)
     assert (work.done, work.total) == (10, 10)
 
 

@@ -17,8 +17,14 @@ import pytest
 import driftwise as dw
 from driftwise.base import files
 from driftwise.base.files import remove_leftovers
-from driftwise.experiments.result_tables import parquet_bytes, results_table
-from driftwise.experiments.results_folder import MANIFEST, read_manifest, read_table, sealed_manifest
+from driftwise.experiments.results_folder import (
+    MANIFEST,
+    parquet_bytes,
+    read_manifest,
+    read_table,
+    results_table,
+    sealed_manifest,
+)
 from tests import examples
 from tests.experiments.test_experiments import made_up
 

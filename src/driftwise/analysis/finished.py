@@ -24,10 +24,8 @@ from driftwise.base.files import lock_folder, output_folder, replace_file
 from driftwise.base.validation import ArgumentError, require_choice
 from driftwise.environments import Environment
 from driftwise.experiments import AgentOutcome, Experiment, Study, prepare, run_study
-from driftwise.experiments.outcomes import ProgressListener
-from driftwise.experiments.progress_bars import show_progress
-from driftwise.experiments.result_tables import results_frame, results_table
-from driftwise.experiments.results_folder import CLAIM, MANIFEST, RESULTS
+from driftwise.experiments.outcomes import ProgressListener, show_progress
+from driftwise.experiments.results_folder import CLAIM, MANIFEST, RESULTS, results_frame, results_table
 from driftwise.experiments.saved_results import manifest_of, write_results
 from driftwise.simulation.results import Result
 from driftwise.simulation.tasks import Device, OnChunk

@@ -89,7 +89,7 @@ def summary_table(result: Result) -> Table:
 def result_frame(result: Result) -> pd.DataFrame:
     """Return a row for each agent of the grid, run and point, with the columns of a results folder."""
     with require_extra("to_frame", "cli"):
-        from driftwise.experiments.result_tables import results_frame, results_table
+        from driftwise.experiments.results_folder import results_frame, results_table
     name = _environment(result)
     agents = ((label or _agent(result), own) for label, own in _agents(result))
     return results_frame(results_table({(name, label): own for label, own in agents}))

@@ -44,7 +44,7 @@ def _run(
     or environments it plays only what is new.
     """
     from driftwise.experiments import outcomes, saved_results
-    from driftwise.experiments.progress_bars import show_progress
+    from driftwise.experiments.outcomes import show_progress
     from driftwise.experiments.results_folder import CLAIM
     from driftwise.experiments.study import find_study
 

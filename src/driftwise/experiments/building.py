@@ -51,14 +51,14 @@ def make_environment(path: str, table: Mapping[str, Any] | Environment, num_epis
 
 def _make_members(path: str, table: Mapping[str, Any], num_episodes: int) -> dict[str, Any]:
     """Return a table in which the tables of drifts, paths and arms are made."""
-
-    def make(key: str, value: Any) -> Any:
+    members = dict(table)
+    for key, value in table.items():
         if key == "drifts" and isinstance(value, list):
-            tables = enumerate(value)
-            return [_make_member(f"{path}.{key}.{k}", "drift", own, num_episodes) for k, own in tables]
-        return _make_member(f"{path}.{key}", key, value, num_episodes) if key in _MEMBERS else value
-
-    return {key: make(key, value) for key, value in table.items()}
+            places = ((f"{path}.{key}.{k}", own) for k, own in enumerate(value))
+            members[key] = [_make_member(place, "drift", own, num_episodes) for place, own in places]
+        elif key in _MEMBERS:
+            members[key] = _make_member(f"{path}.{key}", key, value, num_episodes)
+    return members
 
 
 def parts_of(kind: str) -> dict[str, type]:

@@ -1,14 +1,16 @@
-"""Run the tasks of a study, and return the outcome of every agent."""
+"""Run the tasks of a study, show their progress, and return the outcome of every agent."""
 
+import contextlib
+import sys
+import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from driftwise.base.part import to_config
-from driftwise.experiments.building import Point
 from driftwise.experiments.experiment import Experiment
 from driftwise.experiments.study import CellKey, Study, TaskGroup, prepare
 from driftwise.simulation.results import Result, join_runs, split_grid
@@ -42,6 +44,8 @@ class Progress(NamedTuple):
     restored: int  # episodes that were read from checkpoints
 
 
+_SECONDS_BETWEEN_LINES = 10  # of progress
+_LINES_ON_A_TERMINAL = 20
 ProgressListener = Callable[[Progress], None]
 OwnedTasks = Sequence[tuple[TaskGroup, Task]]  # tasks, and the groups that they belong to
 
@@ -100,13 +104,13 @@ def run_study(
     for (group, _), result in zip(owned, results, strict=True):
         for point, own in zip(group.points.values(), split_grid(result, len(group.points)), strict=True):
             parts[group.cell(point)].append(own)
-
-    def outcome(group: TaskGroup, label: str, point: Point) -> AgentOutcome:
-        joined, config = join_runs(parts[group.cell(point)]), to_config(point.agent)
+    outcomes = []
+    for owner, label, point in ((group, *own) for group in study.groups for own in group.points.items()):
+        joined, config = join_runs(parts[owner.cell(point)]), to_config(point.agent)
         own = replace(joined, configs=[config], manifest={**joined.manifest, "agent": config})
-        return AgentOutcome(group.environment_label, label, own, group.name, point.values, point.variation)
-
-    return tuple(outcome(group, *own) for group in study.groups for own in group.points.items())
+        facts = owner.name, point.values, point.variation
+        outcomes.append(AgentOutcome(owner.environment_label, label, own, *facts))
+    return tuple(outcomes)
 
 
 def fitting_tasks(study: Study, *, engine: Engine | None = None, device: Device | None = None) -> OwnedTasks:
@@ -128,7 +132,11 @@ def _progress_by_agent(owned: OwnedTasks, listener: ProgressListener) -> Callabl
         numbers[group.environment_label, group.label].append(number)
     begun, done = Counter(), Counter()  # episodes of each task
 
-    def report_agent(agent: tuple[str, str], total: int) -> None:
+    def report(number: int, episodes: int, total: int) -> None:
+        begun.setdefault(number, episodes)
+        done[number] = episodes
+        group, _ = owned[number]
+        agent = group.environment_label, group.label
         runs = {number: owned[number][1].num_runs for number in numbers[agent]}
         played, read = (
             sum(counts[number] * own for number, own in runs.items()) // sum(runs.values())
@@ -136,12 +144,90 @@ def _progress_by_agent(owned: OwnedTasks, listener: ProgressListener) -> Callabl
         )
         listener(Progress(*agent, played, total, read))
 
-    def report(number: int, episodes: int, total: int) -> None:
-        begun.setdefault(number, episodes)
-        done[number] = episodes
-        group, _ = owned[number]
-        report_agent((group.environment_label, group.label), total)
-
     for agent, own in numbers.items():
-        report_agent(agent, owned[own[0]][1].num_episodes)
+        listener(Progress(*agent, 0, owned[own[0]][1].num_episodes, 0))
     return report
+
+
+@contextlib.contextmanager
+def show_progress(quiet: bool = False) -> Iterator[ProgressListener]:
+    """Give a listener for `run_study` that shows bars on a terminal, and writes lines elsewhere."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if quiet:
+        yield lambda news: None
+    elif console.is_jupyter or (sys.stderr.isatty() and not console.is_dumb_terminal):
+        with _bars(console) as report:
+            yield report
+    else:
+        work, last = Workload(), time.monotonic()
+
+        def report(news: Progress) -> None:
+            nonlocal last
+            line = f"{work.add(news)}: {news.done} of {news.total} episodes"
+            if news.done < news.total:
+                if time.monotonic() - last <= _SECONDS_BETWEEN_LINES:
+                    return
+                left = work.time_left()
+                line += f"; {100 * work.done // work.total} % of all" + f", {left}" * bool(left)
+            print(line, file=sys.stderr, flush=True)
+            last = time.monotonic()
+
+        yield report
+
+
+@contextlib.contextmanager
+def _bars(console: Any) -> Iterator[ProgressListener]:
+    from rich import progress
+    from rich.table import Column
+
+    folded = Column(overflow="fold")  # a long name takes lines, not the width of other columns
+    label = progress.TextColumn("{task.description}", markup=False, table_column=folded)  # may have brackets
+    columns = label, progress.BarColumn(bar_width=20), progress.TaskProgressColumn()
+    times = progress.TimeElapsedColumn(), progress.TextColumn("{task.fields[left]}")
+    with progress.Progress(*columns, *times, console=console) as bars:
+        work, known, tasks = Workload(), set(), {}
+        overall = bars.add_task("all", total=None, left="")
+
+        def report(news: Progress) -> None:
+            name = work.add(news)
+            bars.update(overall, completed=work.done, total=work.total, left=work.time_left())
+            agent, done, total = news[:2], news.done, news.total
+            if agent in known and agent not in tasks:  # with its second report it begins
+                tasks[agent] = bars.add_task(name, left="")
+            known.add(agent)
+            if agent in tasks:
+                shown = done < total or len(tasks) <= _LINES_ON_A_TERMINAL
+                left = "compiling" if done == news.restored < total else ""
+                bars.update(tasks[agent], completed=done, total=total, visible=shown, left=left)
+
+        yield report
+
+
+class Workload:
+    """The episodes of all agents, and the time that they take at the pace of those that were played."""
+
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+        self._agents: dict[tuple[str, str], Progress] = {}
+        self.done = self.total = 0
+
+    def add(self, news: Progress) -> str:
+        """Add a report, and return the agent's label, after that of the environment if there are several."""
+        self._agents[news.environment_label, news.label] = news
+        self.done = sum(own.done for own in self._agents.values())
+        self.total = sum(own.total for own in self._agents.values())
+        several = len({environment for environment, _ in self._agents}) > 1
+        return f"{news.environment_label}: {news.label}" if several else news.label
+
+    def time_left(self) -> str:
+        """Return `about 2 min left`, or nothing where no episode was played or none is left."""
+        played = self.done - sum(news.restored for news in self._agents.values())
+        if not played or self.done == self.total:
+            return ""
+        seconds = (time.monotonic() - self._begun) * (self.total - self.done) / played
+        if seconds < 100:
+            return f"about {seconds:.0f} s left"
+        minutes = seconds / 60
+        return f"about {minutes:.0f} min left" if minutes < 100 else f"about {minutes / 60:.1f} h left"

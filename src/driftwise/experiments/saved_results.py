@@ -23,13 +23,14 @@ from driftwise.environments import Environment
 from driftwise.experiments.building import Point
 from driftwise.experiments.experiment import ConfigTable
 from driftwise.experiments.outcomes import AgentOutcome
-from driftwise.experiments.result_tables import parquet_bytes, results_table
 from driftwise.experiments.results_folder import (
     CLAIM,
     MANIFEST,
     RESULTS,
+    parquet_bytes,
     read_manifest,
     read_table,
+    results_table,
     sealed_manifest,
     table_differences,
 )
@@ -50,7 +51,14 @@ _CLAIM_SHAPE = {"requests": [{**_HISTORY, "seed": COUNT, "experiment": _TABLES, 
 
 def merge_with_folder(folder: Path, study: Study) -> Study:
     """Return the study with the tasks of a folder, and new ones where it asks for more; less is refused."""
-    requests, wanted = _read_requests(folder), _request_of(study)
+    requests, asked = _read_requests(folder), study.experiment
+    environments = asked.environments or dict.fromkeys(study.environments, asked.environment)
+    tables = {key: value for key, value in asked.config.items() if key not in _SEPARATE}
+    wanted = {
+        "begun": datetime.now(UTC).isoformat(timespec="seconds"),
+        **dict(episodes=study.num_episodes, runs=study.num_runs, seed=study.seed),
+        "experiment": json.loads(json.dumps(tables | {"environments": environments})),
+    }
     if requests and any(_changes(requests[-1], wanted)):
         with contextlib.suppress(ValueError):  # a request without results can be given up
             requests = requests[: len(read_manifest(folder).get("history", ()))] or requests
@@ -60,11 +68,11 @@ def merge_with_folder(folder: Path, study: Study) -> Study:
     work, num_runs, added = [], Counter(), []
     for group, known_hash in _claimed_groups(study, requests):
         if last and study.num_episodes > last["episodes"] and content_hash(group.task) != known_hash:
-            place = (
-                f"{join_keys('agents', group.name)} in {join_keys('environments', group.environment_label)}"
+            own = join_keys("agents", group.name), join_keys("environments", group.environment_label)
+            why = f"since {' in '.join(own)} is another in a run of {study.num_episodes}"
+            raise ValueError(
+                f"{folder} must keep its {last['episodes']} episodes, {why}: choose another folder"
             )
-            why = f"since {place} is another in a run of {study.num_episodes}: choose another folder"
-            raise ValueError(f"{folder} must keep its {last['episodes']} episodes, {why}")
         work.append(group)
         num_runs.update(dict.fromkeys(map(group.cell, group.points.values()), group.task.num_runs))
     for group in study.groups:
@@ -117,18 +125,6 @@ def _read_requests(folder: Path) -> list[ConfigTable]:
 
 def _refusal(folder: Path, changes: str) -> ValueError:
     return ValueError(f"{folder} holds a run with another {changes}: remove it or choose another folder")
-
-
-def _request_of(study: Study) -> ConfigTable:
-    """Return the sizes and the tables that a study asks for now; environments by their labels."""
-    experiment = study.experiment
-    environments = experiment.environments or dict.fromkeys(study.environments, experiment.environment)
-    tables = {key: value for key, value in experiment.config.items() if key not in _SEPARATE}
-    return {
-        "begun": datetime.now(UTC).isoformat(timespec="seconds"),
-        **dict(episodes=study.num_episodes, runs=study.num_runs, seed=study.seed),
-        "experiment": json.loads(json.dumps(tables | {"environments": environments})),
-    }
 
 
 def _changes(before: ConfigTable, wanted: ConfigTable) -> Iterator[str]:
@@ -199,12 +195,12 @@ def manifest_of(study: Study, outcomes: Sequence[AgentOutcome]) -> dict[str, Any
     with contextlib.suppress(PackageNotFoundError):
         origin["versions"]["pyarrow"] = version("pyarrow")  # which writes them
 
-    def entry(outcome: AgentOutcome) -> dict[str, Any]:
+    agents = []
+    for outcome in outcomes:
         names = {"environment": outcome.environment_label, "label": outcome.label, "name": outcome.name}
         tuned = {} if outcome.variation is None else {"variation": outcome.variation}
         own = {"point": dict(outcome.values), "parameters": outcome.result.manifest["agent"], **tuned}
-        return {**names, **own, "seconds": round(outcome.seconds, 3)}
-
+        agents.append({**names, **own, "seconds": round(outcome.seconds, 3)})
     return {
         "experiment": study.experiment.name,
         "config": study.experiment.config,
@@ -216,7 +212,7 @@ def manifest_of(study: Study, outcomes: Sequence[AgentOutcome]) -> dict[str, Any
         "random_regret": {
             label: random_regret(own, study.lengths[label]) for label, own in study.environments.items()
         },
-        "agents": [entry(outcome) for outcome in outcomes],
+        "agents": agents,
         "seconds": round(sum(outcome.seconds for outcome in outcomes), 3),
         **origin,
     }

@@ -21,14 +21,17 @@ from driftwise.analysis.regret_curves import RegretCurves
 from driftwise.analysis.statistics import RecoverySummary, average_ranks, recovery_summary, recovery_times
 from driftwise.analysis.statistics.formatting import format_count
 from driftwise.environments.environment import ENVIRONMENTS, Environment, build_environment
-from driftwise.experiments.result_tables import (
+from driftwise.experiments.results_folder import (
     CURVE_COLUMNS,
     CURVE_FORMATS,
     CURVE_MEASURES,
+    MANIFEST,
+    RESULTS,
     curves_of_rows,
     load_curves,
+    read_manifest,
+    read_table,
 )
-from driftwise.experiments.results_folder import MANIFEST, RESULTS, read_manifest, read_table
 from driftwise.experiments.selection import MARK, Selection, Shown, one_per_agent
 from driftwise.simulation.results import Result
 
