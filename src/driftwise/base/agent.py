@@ -20,31 +20,19 @@ class Agent(ABC):
     """
 
     spec: Spec
-
-    @property
-    def needs(self) -> tuple[type, ...]:
-        """Types of `driftwise.base.knowledge` that the agent needs besides features."""
-        return ()
+    needs: tuple[type, ...] = ()
+    """Types of `driftwise.base.knowledge` that the agent needs besides features."""
+    off_policy: bool = True
+    """Whether it may learn from any play, and not only from those that its plan drew."""
+    sees_arms: bool = True
+    """Whether it knows arms by their features alone, so that a bandit may have others in every round."""
+    takes_counts: bool = False
+    """Whether `update` uses `Episode.counts`: a reward may then be the mean of several."""
 
     @property
     def optimistic(self) -> bool:
         """Whether plans value what is little known above its estimate, surely or by a draw."""
         return True
-
-    @property
-    def off_policy(self) -> bool:
-        """Whether it may learn from any play, and not only from those that its plan drew."""
-        return True
-
-    @property
-    def sees_arms(self) -> bool:
-        """Whether it knows arms by their features alone, so that a bandit may have others in every round."""
-        return True
-
-    @property
-    def takes_counts(self) -> bool:
-        """Whether `update` uses `Episode.counts`: a reward may then be the mean of several."""
-        return False
 
     @property
     def reward_range(self) -> tuple[float, float]:

@@ -205,14 +205,11 @@ class ExploringAgent(Agent):
     """An agent that explores around a regression, whose moments are its state."""
 
     exploration: Exploration
+    takes_counts = True
 
     @property
     def optimistic(self) -> bool:
         return self.exploration.optimistic
-
-    @property
-    def takes_counts(self) -> bool:
-        return True
 
     def policy(self, q: Array) -> Array:
         return self.exploration.policy(q)

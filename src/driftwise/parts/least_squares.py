@@ -77,7 +77,7 @@ class LeastSquares(ExploringAgent, Forecaster):
             raise ArgumentError("forgetting", expected, self.forgetting)
 
     @property
-    def needs(self) -> tuple[type, ...]:
+    def needs(self) -> tuple[type, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         is_needed = self.rewards == "known", self.successors == "features", self.steps == "shared"
         return tuple(itertools.compress((MeanRewards, SuccessorProjection, SharedSteps), is_needed))
 

@@ -41,16 +41,13 @@ class ValueTargeted(Agent):
     by the inverse of an upper estimate of its value's variance.
     """
 
+    needs = (MeanRewards, AnchorMeasures)
     spec: Spec = member(Spec)
     forgetting: Forgetting = member(Forgetting)
     radius: Numeric | Radius = number(at_least=0, or_part=Radius)
     ridge: Numeric = number(above=0, default=1.0)
     clip: Literal["range", "tight"] = choice("range", "tight", default="range")
     weights: VarianceWeights | None = member(VarianceWeights, default=None)
-
-    @property
-    def needs(self) -> tuple[type, ...]:
-        return MeanRewards, AnchorMeasures
 
     @property
     def ceilings(self) -> np.ndarray:

@@ -46,16 +46,13 @@ class OptimisticGain(Agent):
     steps. Ties go to the first action. A plan's `values` are an upper bound of the best plausible gain.
     """
 
+    needs = (Continuing,)
     spec: Spec = member(Spec)
     forgetting: Forgetting = member(Forgetting)
     reward_radius: CountRadius = member(CountRadius)
     transition_radius: CountRadius = member(CountRadius)
     period: Numeric = number(at_least=0, integer=True, default=0)
     max_iterations: int = count(default=1000)
-
-    @property
-    def needs(self) -> tuple[type, ...]:
-        return (Continuing,)
 
     def __post_init__(self) -> None:
         if self.spec.horizon != 1:

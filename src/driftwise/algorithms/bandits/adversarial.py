@@ -156,6 +156,7 @@ class AdversarialLinear(Agent):
     rounds times $I$, the mean of the same sum of $aa^\top$.
     """
 
+    off_policy = False  # a reward counts for more the less its chance was
     spec: Spec = member(Spec)
     forgetting: parts.PeriodicRestart = member(parts.PeriodicRestart)
     step_scale: Numeric = number(at_least=0, default=1.0)
@@ -165,10 +166,6 @@ class AdversarialLinear(Agent):
     @property
     def optimistic(self) -> bool:
         return False
-
-    @property
-    def off_policy(self) -> bool:
-        return False  # a reward counts for more the less its chance was
 
     @property
     def reward_range(self) -> tuple[float, float]:

@@ -36,16 +36,13 @@ class PolicyState(NamedTuple):
 class PolicyOptimisation(Agent):
     """Mirror descent on the policy, with an optimistic estimate of its action values: the agent of `oppo`."""
 
+    needs = (MeanRewards, AnchorMeasures)
     spec: Spec = member(Spec)
     forgetting: Forgetting = member(Forgetting)
     step_size: Numeric = number(at_least=0)
     radius: Numeric | Radius = number(at_least=0, or_part=Radius)
     ridge: Numeric = number(above=0, default=1.0)
     policy_period: Numeric = number(at_least=0, integer=True, default=0)
-
-    @property
-    def needs(self) -> tuple[type, ...]:
-        return MeanRewards, AnchorMeasures
 
     def init(self, features: FeatureTable) -> PolicyState:
         shape = self.spec.horizon, self.spec.num_states, self.spec.num_actions

@@ -41,7 +41,7 @@ class MonotoneLeastSquares(Agent):
     reward_radius: Numeric | Radius = number(at_least=0, or_part=Radius, default=0.0)
 
     @property
-    def needs(self) -> tuple[type, ...]:
+    def needs(self) -> tuple[type, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return (MeanRewards,) if self.rewards == "known" else ()
 
     def init(self, features: FeatureTable) -> Tables:

@@ -36,6 +36,8 @@ class Primal(NamedTuple):
 class OccupancyDescent(Agent):
     """The agent of `online_q_reps`. A plan's weights are the dual variables `Z`."""
 
+    needs = (AnchorMeasures, InitialDistribution, FixedTransitions)
+    off_policy = False  # a reward counts for more the less its chance was
     spec: Spec = member(Spec)
     learning_rate: Numeric = number(above=0)
     softness: Numeric = number(above=0)
@@ -44,16 +46,8 @@ class OccupancyDescent(Agent):
     period: Numeric = number(at_least=0, integer=True, default=0)
 
     @property
-    def needs(self) -> tuple[type, ...]:
-        return AnchorMeasures, InitialDistribution, FixedTransitions
-
-    @property
     def optimistic(self) -> bool:
         return False
-
-    @property
-    def off_policy(self) -> bool:
-        return False  # a reward counts for more the less its chance was
 
     def init(self, features: FeatureTable) -> DescentState:
         xp, dtype = namespace(features.values), features.values.dtype

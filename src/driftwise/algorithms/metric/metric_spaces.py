@@ -43,13 +43,10 @@ class PartitionState(NamedTuple):
 class AdaptiveQLearning(Agent):
     """The agent of `adaptive_q_learning`. Intervals are closed above, and the first also below."""
 
+    needs = (Positions,)
     spec: Spec = member(Spec)
     radius: Numeric = number(at_least=0)
     period: Numeric = number(at_least=0, integer=True, default=0)
-
-    @property
-    def needs(self) -> tuple[type, ...]:
-        return (Positions,)
 
     def init(self, features: FeatureTable) -> PartitionState:
         positions: Array = features.get(Positions).array
@@ -140,6 +137,7 @@ class KernelValueIteration(Agent):
     the one feature 1, whose `gram` is the generalised count `C = β + Σ ω κ`.
     """
 
+    needs = (Positions,)
     spec: Spec = member(Spec)
     forgetting: WeightFunction = member(WeightFunction)
     bandwidth: Numeric = number(above=0)
@@ -147,10 +145,6 @@ class KernelValueIteration(Agent):
     lipschitz: Numeric = number(at_least=0)
     ridge: Numeric = number(above=0, default=0.05)
     bias_scale: Numeric = number(at_least=0, default=1.0)
-
-    @property
-    def needs(self) -> tuple[type, ...]:
-        return (Positions,)
 
     def init(self, features: FeatureTable) -> KernelState:
         positions: Array = features.get(Positions).array

@@ -11,9 +11,7 @@ from driftwise.parts.regression import step_ceilings
 class TableAgent(Agent):
     """An agent that knows states and actions by their numbers alone."""
 
-    @property
-    def sees_arms(self) -> bool:
-        return False
+    sees_arms = False
 
 
 def require_all_actions(features: FeatureTable) -> None:

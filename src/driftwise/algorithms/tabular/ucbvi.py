@@ -59,7 +59,7 @@ class CountingValueIteration(TableAgent, Forecaster):
             raise ArgumentError("monotone", expected, self.monotone)
 
     @property
-    def needs(self) -> tuple[type, ...]:
+    def needs(self) -> tuple[type, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         asked = {MeanRewards: self.rewards == "known", SharedSteps: self.steps == "shared"}
         return tuple(kind for kind, is_needed in asked.items() if is_needed)
 

@@ -66,7 +66,7 @@ class MixtureOfMemories(Wrapper):
         return len(next(numeric_values(self.base)).value)
 
     @property
-    def takes_counts(self) -> bool:
+    def takes_counts(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.base.takes_counts
 
     def init(self, features: FeatureTable) -> MixtureState:
