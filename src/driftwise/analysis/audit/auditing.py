@@ -51,7 +51,6 @@ class Audit:
 
     @property
     def violated(self) -> tuple[AuditFinding, ...]:
-        """The findings that are violations."""
         return tuple(finding for finding in self.findings if finding.violated)
 
     @property
@@ -102,10 +101,8 @@ def audit_agent(
         lemmas = [own for own in LEMMAS.values() if own.view in (Snapshot, Trace)]
     else:  # of the memories of a mixture, only statements about what they compute are checked
         unmet = unmet_conditions(subject.memories[0])
-        lemmas = [
-            own for own in LEMMAS.values() if own.view is not Trace and own.kind in ("identity", "always")
-        ]
-        lemmas = [own for own in lemmas if own.group == "this agent"]
+        lemmas = [own for own in LEMMAS.values() if own.view is not Trace and own.group == "this agent"]
+        lemmas = [own for own in lemmas if own.kind in ("identity", "always")]
     reasons = {own: "; ".join(unmet[name] for name in own.needs if name in unmet) for own in lemmas}
     evidence = [Evidence(own, num_runs) for own, why in reasons.items() if not why]
     promised = any(statement.lemma.kind == "promised" for statement in evidence)

@@ -105,36 +105,34 @@ def _(
     subject: MixtureSubject, *, seed: int = 0, run: int = 0, stride: int = 1
 ) -> Iterator[Snapshot | MixtureSnapshot | MixtureTrace]:
     """Play a run; yield snapshots of each memory and of the mixture, then the trace of weights and scores."""
-    agent, num_episodes, dim = subject.agent, subject.num_episodes, subject.agent.spec.dim
+    agent, num_episodes = subject.agent, subject.num_episodes
     histories = [History.empty(memory) for memory in subject.memories]
-    run_key, origin = random.fold(random.key(seed), run), np.zeros(dim)
+    run_key, origin = random.fold(random.key(seed), run), np.zeros(agent.spec.dim)
     weights, scores, record = [], [], MixtureRecord(subject)
     for t, played in enumerate(play(agent, subject.environment, num_episodes, seed=seed, run=run)):
         keys, before = random.episode_keys(run_key, t), played.before
+        table, episode = played.features, played.episode
         if t == 0 and agent.origin == "first":
             # the weights that explain the first reward by the features that are 1 for all arms
-            table = played.features
             arms = table.values if table.present is None else table.values[table.present]
             constant = (arms == 1).all(axis=0)
-            origin = constant * played.episode.rewards[0] / max(1, constant.sum())
-        rewards = played.episode.rewards - played.episode.features @ origin
-        seen = played.features, played.episode._replace(rewards=rewards), keys, played.plan
+            origin = constant * episode.rewards[0] / max(1, constant.sum())
+        episode = episode._replace(rewards=episode.rewards - episode.features @ origin)
         memories = []
         for j, (memory, history) in enumerate(zip(subject.memories, histories, strict=True)):
             state = map_tree(itemgetter(j), before.base)
-            plan = memory.agent.plan(state, played.features, keys[1])
-            memories.append(Snapshot(memory, t, history.before(t), state, plan, *seen))
+            view = state, memory.agent.plan(state, table, keys[1]), table, episode, keys, played.plan
+            memories.append(Snapshot(memory, t, history.before(t), *view))
         if t % stride == 0 or t == num_episodes - 1:
             yield from memories
             mixed = replace(memories[0], plan=played.plan)
             sides = np.exp(before.log_weights), before.origin, before.noise, record.noise
             yield MixtureSnapshot(subject, tuple(memories), mixed, *sides)
-        for snapshot, history in zip(memories, histories, strict=True):
-            history.add(snapshot)
-        forecasts = (
-            own.subject.agent.forecast(own.moments, own.table, own.played, own.episode) for own in memories
-        )
-        by_step = [agent.noise.score(before.noise.errors, forecast) for forecast in forecasts]
+        by_step = []
+        for memory, history in zip(memories, histories, strict=True):
+            history.add(memory)
+            forecast = memory.subject.agent.forecast(memory.moments, table, played.plan, episode)
+            by_step.append(agent.noise.score(before.noise.errors, forecast))
         scores.append(subject.summed_scores(by_step))
         record.update(memories)
         if (copied := record.copied(memories)) is not None:
@@ -163,9 +161,9 @@ class MixtureRecord:
         return reference.noise_variance(self.subject.agent.noise, weights, self.squares)
 
     def update(self, memories: list[Snapshot]) -> None:
-        """Score the forecasts of an episode by `log t_ν(y; m, s²(1+v))`, then update weights and noise.
+        """Score by `ℓ = log t_ν(y; m, s²(1+v))`, 0 while all errors were 0, then update weights and noise.
 
-        Scores are 0 while all errors were 0. The weights are `w_j ← (1−α) u_j + α π_j`, `u_j ∝ w_j exp(ℓ_j)`.
+        The weights are `w_j ← (1−α) u_j + α π_j` with `u_j ∝ w_j exp(ℓ_j)`.
         """
         subject, (variance, degrees), weights = self.subject, self.noise, self.weights[-1]
         errors, variances = np.array([memory.forecast for memory in memories]).swapaxes(0, 1)  # [J, H] each

@@ -62,13 +62,11 @@ def local_variation(run: Snapshot, part: parts.LocalVariationRadius) -> float:
 
 
 def information_of_count(samples: float, dim: int, ridge: float) -> float:
-    """`d log(1 + n/(λd))`."""
     return dim * math.log(1 + samples / (ridge * dim))
 
 
 def log_determinant(gram: np.ndarray, ridge: float) -> np.ndarray:
-    """`log det(Λ/λ)`."""
-    return np.linalg.slogdet(gram / ridge)[1]
+    return np.linalg.slogdet(gram / ridge)[1]  # log det(Λ/λ)
 
 
 def recomputed_bonus(run: Snapshot) -> np.ndarray:
@@ -96,14 +94,9 @@ def recomputed_bonus(run: Snapshot) -> np.ndarray:
 
 def clip_values(run: Snapshot, values: np.ndarray) -> np.ndarray:
     """Return values `[H, S]` clipped as the agent's `clip` says."""
-    horizon = run.subject.spec.horizon
-    lowest, highest = {
-        "paper": (-np.inf, horizon),
-        "tight": (0.0, run.steps_left[:, None]),
-        "range": (0.0, horizon),
-        "none": (-np.inf, np.inf),
-    }[run.subject.agent.clip]
-    return np.minimum(np.maximum(values, lowest), highest)
+    clip, top = run.subject.agent.clip, run.steps_left[:, None]
+    highest = {"none": np.inf, "tight": top}.get(clip, run.subject.spec.horizon)
+    return np.minimum(np.maximum(values, 0.0 if clip in ("tight", "range") else -np.inf), highest)
 
 
 def recomputed_policy(run: Snapshot) -> np.ndarray:
@@ -111,13 +104,13 @@ def recomputed_policy(run: Snapshot) -> np.ndarray:
     q, exploration = run.plan.q, run.subject.agent.exploration
     best = q.max(-1, keepdims=True)
     greedy = _normalise(q >= best - _TIED * np.maximum(np.abs(best), 1.0))
-    uniform = _normalise(np.isfinite(q))
+    present = np.isfinite(q)
+    uniform = _normalise(present)
     if isinstance(exploration, parts.EpsilonGreedy):
         return (1 - exploration.epsilon) * greedy + exploration.epsilon * uniform
     if isinstance(exploration, parts.Softmax):
         return _normalise(np.exp((q - best) / exploration.temperature))
     if isinstance(exploration, parts.InverseGap):
-        present = np.isfinite(q)
         gaps = np.where(present, best - q, 0.0)
         shares = present / (present.sum(-1, keepdims=True) + exploration.gamma * gaps)
         return shares + (1 - shares.sum(-1, keepdims=True)) * greedy
@@ -125,7 +118,7 @@ def recomputed_policy(run: Snapshot) -> np.ndarray:
 
 
 def _normalise(chosen: np.ndarray) -> np.ndarray:
-    """Probabilities proportional to the entries of the last axis."""
+    """Return probabilities proportional to the entries of the last axis."""
     return chosen / chosen.sum(-1, keepdims=True)
 
 

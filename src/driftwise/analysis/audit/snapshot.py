@@ -35,7 +35,6 @@ class History(NamedTuple):
         return cls(features, rewards, np.zeros(sizes, dtype=int), means, kernels, squares, copied=np.zeros(0))
 
     def add(self, snapshot: "Snapshot") -> None:
-        """Write an episode into the arrays."""
         t, episode, model = snapshot.t, snapshot.episode, snapshot.model
         self.features[t], self.rewards[t] = episode.features, episode.rewards
         self.successors[t] = episode.successors
@@ -45,7 +44,6 @@ class History(NamedTuple):
         self.squares[t] = error**2 / (1 + variance)
 
     def before(self, t: int) -> Self:
-        """Return the episodes before `t`."""
         return self._make(values[:t] for values in self)
 
 
@@ -68,8 +66,7 @@ class Snapshot:
 
     @cached_property
     def steps_left(self) -> np.ndarray:
-        """`H − h + 1`, `[H]`."""
-        return np.arange(self.subject.spec.horizon, 0, -1)
+        return np.arange(self.subject.spec.horizon, 0, -1)  # [H] H − h + 1
 
     @cached_property
     def model(self) -> Model:
@@ -96,18 +93,15 @@ class Snapshot:
     @cached_property
     def gram_sq(self) -> np.ndarray:
         """`Λ̃`, `[H, d, d]`, as defined."""
-        summed = self.weighted(self.history.features, power=2)
-        return summed + self.subject.ridge * np.eye(self.subject.spec.dim)
+        return self.weighted(self.history.features, 2) + self.subject.ridge * np.eye(self.subject.spec.dim)
 
     @cached_property
     def inverse(self) -> np.ndarray:
-        """`Λ⁻¹`, as defined."""
-        return np.linalg.inv(self.gram)
+        return np.linalg.inv(self.gram)  # [H, d, d] Λ⁻¹, as defined
 
     @cached_property
     def own_inverse(self) -> np.ndarray:
-        """`Λ⁻¹` of the algorithm."""
-        return np.linalg.inv(self.moments.gram)
+        return np.linalg.inv(self.moments.gram)  # Λ⁻¹ of the algorithm
 
     @cached_property
     def learnt(self) -> np.ndarray:
@@ -134,10 +128,7 @@ class Snapshot:
 
     @cached_property
     def forecast(self) -> tuple[np.ndarray, np.ndarray]:
-        """Errors of the forecasts of `r + V(s')` and their variances `φᵀΛ⁻¹φ`, as defined: `[H]` each.
-
-        `V` is that of the played plan.
-        """
+        """Errors of forecasts of `r + V(s')` with the played `V`, and variances `φᵀΛ⁻¹φ`: `[H]` each."""
         ahead = np.concatenate([self.played.values[1:], np.zeros_like(self.played.values[:1])])
         steps, history, episode = np.arange(len(ahead)), self.history, self.episode
         past = self.weighted(history.rewards + ahead[steps, history.successors])
@@ -147,9 +138,8 @@ class Snapshot:
 
     @cached_property
     def features(self) -> np.ndarray:
-        """`[N, d]`."""
-        present = self.table.present
-        return self.table.values if present is None else self.table.values[present]
+        values, present = self.table.values, self.table.present
+        return values if present is None else values[present]  # [N, d]
 
     def of_pairs(self, array: np.ndarray) -> np.ndarray:
         """Return a field of the plan, `[H, S, A]`, as `[H, N]`."""
@@ -162,8 +152,7 @@ class Snapshot:
 
     @cached_property
     def estimate(self) -> np.ndarray:
-        """`φᵀw`, `[H, N]`."""
-        return self.plan.weights @ self.features.T
+        return self.plan.weights @ self.features.T  # [H, N] φᵀw
 
     @cached_property
     def bonus(self) -> np.ndarray:
@@ -171,8 +160,7 @@ class Snapshot:
 
     @cached_property
     def policy(self) -> np.ndarray:
-        """`[H, S, A]`."""
-        return self.by_state(self.of_pairs(self.plan.policy))
+        return self.by_state(self.of_pairs(self.plan.policy))  # [H, S, A]
 
     @cached_property
     def values(self) -> np.ndarray:
@@ -181,8 +169,7 @@ class Snapshot:
 
     @cached_property
     def optimal_values(self) -> np.ndarray:
-        """`V*`, `[H+1, S]`."""
-        return planning.optimal_values(self._tensor, self.model)
+        return planning.optimal_values(self._tensor, self.model)  # [H+1, S] V*
 
     @cached_property
     def policy_values(self) -> np.ndarray:
@@ -203,13 +190,11 @@ class Snapshot:
 
     @property
     def biases(self) -> np.ndarray:
-        """`bias_r` and `bias_P`, `[2, H]`."""
-        return self.subject.all_biases[self.t]
+        return self.subject.all_biases[self.t]  # [2, H] bias_r and bias_P
 
     @property
     def bias(self) -> np.ndarray:
-        """`2H (bias_r + bias_P)`, `[H]`."""
-        return 2 * self.subject.spec.horizon * (self.biases[0] + self.biases[1])
+        return 2 * self.subject.spec.horizon * self.biases.sum(axis=0)  # [H] 2H (bias_r + bias_P)
 
     @cached_property
     def targets_ahead(self) -> np.ndarray:
@@ -238,8 +223,7 @@ def observe_run(subject: Subject, *, seed: int = 0, run: int = 0, stride: int = 
     num_episodes, history, rows = subject.num_episodes, History.empty(subject), []
     run_key = random.fold(random.key(seed), run)
     for t, played in enumerate(play(subject.agent, subject.environment, num_episodes, seed=seed, run=run)):
-        episode, record = played.episode, played.record
-        keys = random.episode_keys(run_key, t)
+        episode, record, keys = played.episode, played.record, random.episode_keys(run_key, t)
         view = played.before, played.plan, played.features, episode, keys, played.plan
         snapshot = Snapshot(subject, t, history.before(t), *view)
         if t % stride == 0 or t == num_episodes - 1:
@@ -247,8 +231,8 @@ def observe_run(subject: Subject, *, seed: int = 0, run: int = 0, stride: int = 
         phi, matrix = episode.features, subject.width_matrix(snapshot.own_inverse, snapshot.moments.gram_sq)
         widths = np.sqrt(np.maximum(np.einsum("hd,hde,he->h", phi, matrix, phi), 0))
         gap = (snapshot.values - snapshot.policy_values)[1:]
-        expected = np.einsum("hd,hds,hs->h", phi, snapshot.model.mu, gap)
-        surprises = expected - gap[np.arange(len(gap)), episode.successors]
+        surprises = np.einsum("hd,hds,hs->h", phi, snapshot.model.mu, gap)
+        surprises -= gap[np.arange(len(gap)), episode.successors]
         rows.append((record.optimal - record.value, widths, surprises, snapshot.radius.max()))
         history.add(snapshot)
     regret, widths, surprises, radii = map(np.array, zip(*rows, strict=True))

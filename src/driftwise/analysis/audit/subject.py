@@ -47,13 +47,11 @@ class Subject:
 
     @property
     def forgetting(self) -> WeightFunction:
-        """The weights ω that statements are about."""
         return require_instance("forgetting", self.agent.forgetting, WeightFunction)
 
     @property
     def ridge(self) -> float:
-        """λ."""
-        return float(self.agent.ridge)
+        return float(self.agent.ridge)  # λ
 
     @property
     def noise_scale(self) -> float:
@@ -70,8 +68,7 @@ class Subject:
 
     @property
     def most_regret(self) -> float:
-        """The largest regret of an episode."""
-        return self.spec.horizon * (self.mean_range[1] - self.mean_range[0])
+        return self.spec.horizon * (self.mean_range[1] - self.mean_range[0])  # in an episode
 
     @cached_property
     def epochs(self) -> np.ndarray:
@@ -144,8 +141,7 @@ class Subject:
 
     @cached_property
     def all_biases(self) -> np.ndarray:
-        """`[K, 2, H]`."""
-        return np.array([self.biases(t) for t in range(self.num_episodes)])
+        return np.array([self.biases(t) for t in range(self.num_episodes)])  # [K, 2, H]
 
     def biases(self, t: int, *, sharp: bool = False) -> np.ndarray:
         """`bias_r(t, h)` and `bias_P(t, h)`, `[2, H]`; sharp with `1/4` in the place of d."""

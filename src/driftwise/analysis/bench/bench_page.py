@@ -1,7 +1,8 @@
 """Tables and the page of a benchmark."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -61,18 +62,12 @@ def bench_page(benches: Sequence[Bench]) -> str:
 
 
 def _article(bench: Bench) -> Article:
-    errors = [Table.of("errors", words("agent", "first error"), bench.errors.items())] if bench.errors else []
     columns = words("agent", "problem", "move") + numbers("changes", "found", "delay", "false alarms")
-    rows = [(*own[:3], *map(_cell, own[3:])) for own in bench.alarms]
-    families = Table.of("alarms by problem and move", columns, rows)
+    families = _table("alarms by problem and move", columns, bench.alarms)
     columns = words("agent") + numbers(*(f"{factor:g}" for factor in FACTORS))
-    rows = [(agent, *map(_cell, shares.values())) for agent, shares in bench.profiles.items()]
-    profiles = Table.of("profiles", columns, rows)
+    profiles = _table("profiles", columns, [(agent, *own.values()) for agent, own in bench.profiles.items()])
     columns = words("scenario", "best fixed memory") + numbers(*bench.agents)
-    regrets = zip(*bench.regret.values(), strict=True)
-    scenarios = zip(bench.scenarios, bench.best_fixed, regrets, strict=True)
-    rows = [(scenario, memory, *map(_cell, own)) for scenario, memory, own in scenarios]
-    regret = Table.of("regret", columns, rows)
+    rows = zip(bench.scenarios, bench.best_fixed, *bench.regret.values(), strict=True)
     ratios = np.array([*bench.ratio.values()]).T
     heat_map = HeatMap(
         "ratios",
@@ -85,6 +80,7 @@ def _article(bench: Bench) -> Article:
         downwards=True,
         rows=max(13, len(bench.scenarios) // 2),
     )
+    errors = [_table("errors", words("agent", "first error"), bench.errors.items())] * bool(bench.errors)
     sections = [
         Section("Verdicts", [_verdicts_table(bench), _VERDICTS, *errors]),
         Section("Scores", [_scores_table(bench, "scores")]),
@@ -92,7 +88,7 @@ def _article(bench: Bench) -> Article:
         *([Section("Alarms", [_scores_table(bench, "alarms"), _ALARMS, families])] * bool(bench.alarms)),
         Section("Regret over that of the best fixed memory", [heat_map]),
         Section("Profiles", [profiles, _PROFILE]),
-        Section("Regret", [regret]),
+        Section("Regret", [_table("regret", columns, rows)]),
     ]
     return Article(f"In {_KINDS[bench.kind]}", sections, lead=bench_lead(bench), place=bench.kind)
 
@@ -102,16 +98,18 @@ def _scores_table(bench: Bench, name: str) -> Table:
     ranked = sorted(bench.scores, key=lambda scores: scores.rank)
     if name == "alarms":
         ranked = [scores for scores in ranked if not math.isnan(scores.false_alarms)]
-    rows = [(own.agent, *(_cell(getattr(own, field)) for field in _FIELDS[name])) for own in ranked]
+    rows = [(own.agent, *(getattr(own, field) for field in _FIELDS[name])) for own in ranked]
     headings = [_HEADINGS.get(field, field) for field in _FIELDS[name]]
-    return Table.of(name, words("agent") + numbers(*headings), rows, _KINDS[bench.kind])
+    return _table(name, words("agent") + numbers(*headings), rows, _KINDS[bench.kind])
 
 
 def _verdicts_table(bench: Bench) -> Table:
-    rows = [(*own[:2], *map(_cell, own[2:5]), "pass" if own.passed else "fail") for own in bench.verdicts]
     columns = words("agent", "test") + numbers("measured", "from", "to") + words("verdict")
-    return Table.of("verdicts", columns, rows, _KINDS[bench.kind])
+    rows = [(*own[:5], "pass" if own.passed else "fail") for own in bench.verdicts]
+    return _table("verdicts", columns, rows, _KINDS[bench.kind])
 
 
-def _cell(number: float) -> Cell:
-    return Cell.of(format_number, number)
+def _table(name: str, columns: Any, rows: Iterable[Iterable[Any]], title: str = "") -> Table:
+    """Return a table of texts and numbers."""
+    cells = ([own if isinstance(own, str) else Cell.of(format_number, own) for own in row] for row in rows)
+    return Table.of(name, columns, cells, title)

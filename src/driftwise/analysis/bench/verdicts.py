@@ -23,10 +23,7 @@ _MEANS = ("drop", "resilience", "area", "adaptability")  # scores at changes tha
 
 
 def run_scores(run: ScenarioRun, scenario: Scenario) -> dict[str, Any]:
-    """Return the scores of a run: `share`, those at each of the `changes`, `lag` and `alarms`.
-
-    Lag is for models that glide, and alarms are for models that rest between jumps; others have None.
-    """
+    """Return the scores of a run; `lag` is None unless the model glides, `alarms` if it does."""
     changes, rounds, lag, alarms = scenario.changes, len(run.values), None, None
     if not scenario.rests:
         lags = [0, 1, 2]  # Fibonacci's numbers up to an eighth of the run
@@ -81,11 +78,10 @@ class FamilyAlarms(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Whether an agent passes a test.
+    """Whether an agent passes a test: the 95 % interval of `measured` has to lie below 1.
 
-    For `plays` and `restarts`, `measured` is the share of the scenarios that pass, and has to be 1. For all
-    others it is the geometric mean over scenarios of the agent's regret over a yardstick's, and its 95 %
-    interval has to lie below 1.
+    That is the geometric mean over scenarios of the agent's regret over a yardstick's. For `plays` and
+    `restarts` it is the share of the scenarios that pass, and has to be 1.
     """
 
     agent: str
@@ -118,7 +114,6 @@ class Bench:
         return tuple(verdict for verdict in self.verdicts if not verdict.passed)
 
 
-_Yardsticks = tuple[np.ndarray, np.ndarray, np.ndarray]  # of regrets in all scenarios
 Outcomes = Mapping[tuple[str, str], ScenarioOutcome]  # by agent and scenario
 
 
@@ -136,7 +131,7 @@ def bench_of(
     last = np.where(np.isinf(worst), 1e300, worst)  # agents that could not play rank last
     ranks = rank_table(dict(zip(agents, last[:, own], strict=True))).overall
     ranks = np.stack([ranks.estimate, ranks.low, ranks.high], axis=-1).tolist()
-    yardsticks = worst[agents.index(RANDOM_POLICY)], fixed[0], fixed[-1]
+    yardsticks = [worst[agents.index(RANDOM_POLICY)], fixed[0], fixed[-1]]
     scores, profiles, verdicts = [], {}, []
     for place, agent in enumerate(agents):
         played = [outcomes[agent, scenarios[number]] for number in own]
@@ -164,14 +159,14 @@ def _cold_twin(scenario: str) -> str:
 
 
 def _verdicts(
-    agent: str, scenarios: Sequence[str], regret: np.ndarray, exact: np.ndarray, yardsticks: _Yardsticks
+    agent: str, scenarios: Sequence[str], regret: np.ndarray, exact: np.ndarray, yardsticks: list[np.ndarray]
 ) -> Iterator[Verdict]:
     """Yield the verdicts on an agent; a test is left out where too few scenarios are for it.
 
     Args:
       regret: the agent's in all scenarios, infinite where it could not play, and not below a floor.
       exact: the same without a floor, and NaN where it could not play.
-      yardsticks: those of random decisions, of the shortest fixed memory and of the longest.
+      yardsticks: the regrets of random decisions, of the shortest fixed memory and of the longest.
     """
     places = {name: place for place, name in enumerate(scenarios)}
     twins = [(places[name], places[_cold_twin(name)]) for name in scenarios if _cold_twin(name) in places]
@@ -204,19 +199,12 @@ def _scores(
     gliding = [scores["lag"] for scores in runs if scores["glides"]]
     lags = [lag for lag in gliding if lag is not None]
     recoveries = [Recovery(*own["recovery"]) for own in changes]
-    _, found, delay, false_alarms = _alarms(outcomes)
-    return Scores(
-        agent,
-        _mean([scores["share"] for scores in runs]),
-        float(np.median(np.where(np.isnan(ratio), np.inf, ratio))),
-        *rank,
-        **{name: _mean([own[name] for own in changes]) for name in _MEANS},
-        recovery=adaptation.median_recovery(recoveries) if changes else np.nan,
-        lag=float(np.median(lags)) if 2 * len(lags) > len(gliding) else np.nan,
-        found=found,
-        delay=delay,
-        false_alarms=false_alarms,
-    )
+    share, middle = _mean([scores["share"] for scores in runs]), np.where(np.isnan(ratio), np.inf, ratio)
+    drop, resilience, area, adaptability = (_mean([own[name] for own in changes]) for name in _MEANS)
+    recovery = adaptation.median_recovery(recoveries) if changes else np.nan
+    lag = float(np.median(lags)) if 2 * len(lags) > len(gliding) else np.nan
+    at_changes = drop, resilience, recovery, area, adaptability
+    return Scores(agent, share, float(np.median(middle)), *rank, *at_changes, lag, *_alarms(outcomes)[1:])
 
 
 def _alarms(outcomes: Sequence[ScenarioOutcome]) -> tuple[int, float, float, float]:
