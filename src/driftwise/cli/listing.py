@@ -111,9 +111,7 @@ def _list(
 
 
 @app.command("show opt_wlsvi", "show Abrupt")
-def _show(
-    name: str = app.argument("NAME", "Any name that 'driftwise list' shows.", _complete_names),
-) -> None:
+def _show(name: str = app.argument("NAME", "Any name that 'driftwise list' shows.", _complete_names)) -> None:
     """Show all about one algorithm, environment, drift or other part.
 
     Signature, formulas, parameters, bound, BibTeX, and an example.
