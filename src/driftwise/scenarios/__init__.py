@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from driftwise.scenarios.contestants import register_policy
-from driftwise.scenarios.playing import ScenarioRun, play_policy
-from driftwise.scenarios.scenario import SUITES, Scenario, find_scenario, suite
-from driftwise.scenarios.scenario_policies import (
-    Context,
-    MdpContext,
+from driftwise.scenarios.contestants import (
     MdpPolicy,
-    Reward,
     ScenarioPolicy,
-    Trajectory,
     bandit_policy,
     mdp_policy,
+    register_policy,
 )
+from driftwise.scenarios.playing import ScenarioRun, play_policy
+from driftwise.scenarios.rounds import Context, MdpContext, Reward, Trajectory
+from driftwise.scenarios.scenario import SUITES, Scenario, find_scenario, suite
 
 __all__ = ["SUITES", "Context", "MdpContext", "MdpPolicy", "Reward", "Scenario", "ScenarioPolicy"]
 __all__ += ["ScenarioRun", "Trajectory", "bandit_policy", "find_scenario", "mdp_policy", "play_policy"]

@@ -1,4 +1,4 @@
-"""Policies by name: those that a benchmark compares, and the yardsticks that it compares them with.
+"""Policies of scenarios: their protocols, our algorithms as policies, and those that a benchmark compares.
 
 All of ours have shared, untuned parameters, and none knows how long a run is: an algorithm that needs the
 number of episodes is given `_HORIZON`. Radii are those of practice; where theory sets a radius of its own,
@@ -7,13 +7,110 @@ number of episodes is given `_HORIZON`. Radii are those of practice; where theor
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, SupportsIndex
 
+import numpy as np
+
+from driftwise.base import random
+from driftwise.base.agent import Agent
+from driftwise.base.types import FeatureTable, Plan, Spec
 from driftwise.base.validation import ArgumentError, require_choice
 from driftwise.parts import Glr
 from driftwise.scenarios.problems import PROBLEM_KINDS
-from driftwise.scenarios.scenario_policies import PolicyMaker, bandit_policy, mdp_policy
+from driftwise.scenarios.rounds import Context, MdpContext, Reward, Trajectory
+
+if TYPE_CHECKING:  # listing scenarios needs no bandits
+    from driftwise.online import Bandit
+
+
+class ScenarioPolicy(Protocol):
+    """A policy of a bandit: `decide` returns the number of an arm, and `learn` True for an alarm.
+
+    Rewards come in order, some late or never. A scenario that restarts keeps only what a policy pickles.
+    """
+
+    def decide(self, context: Context) -> SupportsIndex: ...
+    def learn(self, reward: Reward) -> bool | None: ...
+
+
+class MdpPolicy(Protocol):
+    """A `ScenarioPolicy` of an MDP: `decide` returns probabilities of actions for an episode, `[H, S, A]`."""
+
+    def decide(self, context: MdpContext) -> np.ndarray: ...
+    def learn(self, trajectory: Trajectory) -> bool | None: ...
+
+
+PolicyMaker = Callable[[Spec, int], ScenarioPolicy | MdpPolicy]  # from the sizes of a problem and a seed
+
+
+class BanditPolicy:
+    """A `driftwise.online.Bandit` as a policy."""
+
+    def __init__(self, bandit: Bandit) -> None:
+        self.bandit, self.detects = bandit, "alarms" in bandit.diagnostics()
+
+    def decide(self, context: Context) -> int:
+        time = float(context.number)  # a round is a second
+        return self.bandit.decide(context.arms, id=context.number, time=time).arm
+
+    def learn(self, reward: Reward) -> bool | None:
+        self.bandit.learn(reward.number, reward.value)
+        return self.bandit.diagnostics()["alarms"] > 0 if self.detects else None
+
+
+class AgentPolicy:
+    """An agent of `driftwise.algorithms` as a policy of an MDP; it plans as in a simulation."""
+
+    def __init__(self, agent: Agent, run: int) -> None:
+        self.agent = agent
+        self.state: Any = None  # until it has features
+        self._key = random.fold(random.fold(random.key(0), run), random.PLANNING)
+        self._waiting: deque[tuple[int, FeatureTable, Plan]] = deque()
+
+    def decide(self, context: MdpContext) -> np.ndarray:
+        if self.state is None:
+            self.state = self.agent.init(context.table)
+        plan = self.agent.plan(self.state, context.table, random.LazyKey(self._key, context.number))
+        self._waiting.append((context.number, context.table, plan))
+        return plan.policy
+
+    def learn(self, trajectory: Trajectory) -> bool | None:
+        number, table, plan = self._waiting.popleft()
+        while number < trajectory.number:  # those between are lost
+            number, table, plan = self._waiting.popleft()
+        self.state = self.agent.update(self.state, table, plan, trajectory.episode)
+        alarms = self.agent.diagnostics(self.state).get("alarms")
+        return None if alarms is None else bool(alarms > 0)
+
+
+def bandit_policy(algorithm: str, **options: Any) -> PolicyMaker:
+    """Return a maker of policies, each an online bandit with these options."""
+
+    def make(spec: Spec, seed: int) -> BanditPolicy:
+        from driftwise.online import Bandit
+
+        if spec.num_states * spec.horizon > 1:
+            raise ArgumentError("scenario", "be one of a bandit, for the policy of one", spec)
+        return BanditPolicy(Bandit(algorithm, dim=spec.dim, seed=seed, **options))
+
+    return make
+
+
+def mdp_policy(algorithm: str, **options: Any) -> PolicyMaker:
+    """Return a maker of policies, each an agent for MDPs with the default parameters of `EpisodicAgent`."""
+
+    def make(spec: Spec, seed: int) -> AgentPolicy:
+        from driftwise.algorithms import build
+        from driftwise.online.episodes.agent_building import with_defaults
+
+        if spec.num_states * spec.horizon == 1:
+            raise ArgumentError("scenario", "be one of an MDP, for the policy of one", spec)
+        return AgentPolicy(build(spec, algorithm, **with_defaults(algorithm, options, spec.horizon)), seed)
+
+    return make
+
 
 RANDOM_POLICY = "uniform"
 BASELINES = frozenset({RANDOM_POLICY, "greedy", "epsilon_greedy", "epsilon_greedy_lsvi", "random_restart"})
@@ -103,10 +200,6 @@ class PolicySet(NamedTuple):
     def contestants(self) -> dict[str, PolicyMaker]:
         return self.policies | self.others
 
-    @property
-    def everyone(self) -> dict[str, PolicyMaker]:
-        return self.yardsticks | self.contestants
-
     def judges(self, name: str) -> bool:
         """Return whether a policy gets verdicts: yardsticks and baselines get none."""
         return name not in self.yardsticks and name not in BASELINES
@@ -139,7 +232,7 @@ def register_policy(name: str, make: PolicyMaker, *, kind: str = "bandits") -> N
     the same name twice.
     """
     known = POLICY_SETS[require_choice("kind", kind, list(PROBLEM_KINDS))]
-    if not isinstance(name, str) or not name.isidentifier() or name in known.everyone:
+    if not isinstance(name, str) or not name.isidentifier() or name in known.yardsticks | known.contestants:
         raise ArgumentError("name", "be a new name of letters, digits and '_'", name)
     if not callable(make):
         raise ArgumentError("make", "be a function from the sizes of a problem and a seed to a policy", make)
@@ -148,5 +241,5 @@ def register_policy(name: str, make: PolicyMaker, *, kind: str = "bandits") -> N
 
 def policy_named(name: str, kind: str) -> PolicyMaker:
     """Return the maker of a policy or of a yardstick by its name."""
-    known = POLICY_SETS[kind].everyone
+    known = POLICY_SETS[kind].yardsticks | POLICY_SETS[kind].contestants
     return known[require_choice("agent", name, list(known))]

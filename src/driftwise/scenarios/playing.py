@@ -14,10 +14,9 @@ import numpy as np
 
 from driftwise.base.provenance import digest_code, provenance
 from driftwise.base.validation import ArgumentError
-from driftwise.scenarios.contestants import policy_named
+from driftwise.scenarios.contestants import PolicyMaker, policy_named
 from driftwise.scenarios.rounds import BanditRounds, MdpRounds, Rounds
 from driftwise.scenarios.scenario import Scenario
-from driftwise.scenarios.scenario_policies import PolicyMaker
 from driftwise.simulation.tasks import read_progress
 
 
@@ -151,13 +150,9 @@ class ScenarioWork:
     def checkpoint(self) -> dict[str, np.ndarray]:
         """Return all that `restore` needs."""
         origin = {"device": platform.processor(), **provenance(), "sources": self.sources}
-        arrays = {
-            "done": self.done,
-            "seconds": self.seconds,
-            "error": self.error,
-            "runs": json.dumps(self._runs),
-        }
-        arrays["origin"] = self._before or json.dumps(origin, sort_keys=True)
+        origin = self._before or json.dumps(origin, sort_keys=True)
+        runs = json.dumps(self._runs)
+        arrays = dict(done=self.done, seconds=self.seconds, error=self.error, runs=runs, origin=origin)
         return {name: np.asarray(value) for name, value in arrays.items()}
 
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:

@@ -45,8 +45,7 @@ DRIFT_MOVES = {
     "periodic": Move("it swings to and fro four times", lambda rounds, _: Periodic(rounds / 4)),
     "random_walk": Move("it wanders by chance", lambda rounds, _: RandomWalk(3 / math.sqrt(rounds))),
     "one_arm": Move(
-        "the best arm, or direction of the features, alone becomes the worst after a third, and is back "
-        "after two thirds",
+        "the best arm, or direction of the features, alone is the worst in the second third of the run",
         _jumps(3),
         "one",
     ),
@@ -56,9 +55,6 @@ DRIFT_MOVES = {
         "turns",
     ),
 }
-STRENGTHS = {"weak": 0.5, "strong": 1.0}  # the share of the way to another anchor
-
-
 _NUM_ARMS, _NUM_CONTEXTS, _NUM_SHARED = 5, 20, 3
 _OWN = np.array([0.5, 0.3, 0.9, 0.6, 0.4])  # of the arms' own features; the first arm is not the best
 _SHARED = np.array([0.3, 0.1, 0.2])  # weights of the features that all arms have

@@ -1,10 +1,10 @@
-"""The rounds of a run of a scenario, drawn before a policy plays them."""
+"""The rounds of a run of a scenario, drawn before a policy plays them, and what a policy is told of them."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,13 +13,44 @@ from driftwise.base.knowledge import AnchorMeasures, InitialDistribution, MeanRe
 from driftwise.base.types import Episode, FeatureTable
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_instance
 from driftwise.environments import LinearBandit, LinearMdp, planning
+from driftwise.environments.models.linear_bandit import Mirrored
 from driftwise.scenarios.scenario import FEEDBACKS, Scenario
-from driftwise.scenarios.scenario_policies import Context, MdpContext, Reward, Trajectory
 
 _AGENT_NEEDS = (MeanRewards, AnchorMeasures, InitialDistribution)  # what agents may know of an MDP
 _FEEDBACK = 3  # the purpose of draws, after those of `driftwise.base.random`
 _EQUAL = 1e-9  # by which values that are equal may differ
 Values = tuple[np.ndarray, np.ndarray]  # of decisions, and the best ones
+
+
+class Context(NamedTuple):
+    """The context of a round of a bandit."""
+
+    number: int  # of the round, from 0; its reward has the same
+    arms: np.ndarray  # [A, d]
+
+
+class Reward(NamedTuple):
+    """A reward, and the decision that earned it."""
+
+    number: int  # of the round
+    arms: np.ndarray  # [A, d], as they were offered
+    arm: int
+    value: float
+
+
+class MdpContext(NamedTuple):
+    """The context of an episode of an MDP."""
+
+    number: int  # of the episode, from 0; its trajectory has the same
+    features: np.ndarray  # [S, A, d]
+    table: FeatureTable  # the same row by row, with mean rewards and what else is known
+
+
+class Trajectory(NamedTuple):
+    """An episode as it was played."""
+
+    number: int
+    episode: Episode
 
 
 class _Run:
@@ -36,10 +67,7 @@ class _Run:
         feedback_keys, self._environment_keys, self._acting_keys = keys
         luck = random.draw_uniform(feedback_keys, 1 + horizon, np.float64)
         self.lost, self._corruption_luck = luck[:, 0] < self.feedback.lost, luck[:, 1:]
-
-    def _mirror(self, rewards: np.ndarray, best: np.ndarray, luck: np.ndarray) -> np.ndarray:
-        """Return the rewards as the policy receives them; `best` marks those of best arms or actions."""
-        return np.where(best & (luck < self.feedback.mirrored), 1 - rewards, rewards)
+        self._corruption = Mirrored(self.feedback.mirrored)
 
 
 class BanditRounds(_Run):
@@ -56,7 +84,7 @@ class BanditRounds(_Run):
         means = self.means(self._numbers, self._numbers)
         rewards = self._environment.reward(means, luck[:, None])
         best = means >= means.max(axis=-1, keepdims=True)
-        self._rewards = self._mirror(rewards, best, self._corruption_luck)
+        self._rewards = self._corruption.corrupt(rewards, best, np.zeros(()), self._corruption_luck)
 
     def means(self, at: np.ndarray, models: np.ndarray) -> np.ndarray:
         """Return mean rewards of the arms of rounds `at` in the models of others, `[N, A]`."""
@@ -146,7 +174,7 @@ class MdpRounds(_Run):
         rewards = self._environment.reward(self._means[number, steps, states, actions], luck[2::2])
         own = self._q[number, steps, states]
         best = own[steps, actions] >= own.max(axis=-1) - _EQUAL
-        received = self._mirror(rewards, best, self._corruption_luck[number])
+        received = self._corruption.corrupt(rewards, best, np.zeros(()), self._corruption_luck[number])
         visited = self._features[states, actions]
         return Trajectory(number, Episode(states, actions, visited, received, successors))
 

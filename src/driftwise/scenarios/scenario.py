@@ -10,7 +10,7 @@ from typing import NamedTuple
 from driftwise.base.validation import ArgumentError, require_choice, require_count, suggest_name
 from driftwise.environments import Environment
 from driftwise.environments.drift import Constant, Drift, Sum, Then
-from driftwise.scenarios.problems import BANDIT_PROBLEMS, DRIFT_MOVES, SCENARIO_PROBLEMS, STRENGTHS
+from driftwise.scenarios.problems import BANDIT_PROBLEMS, DRIFT_MOVES, SCENARIO_PROBLEMS
 
 
 class Feedback(NamedTuple):
@@ -127,8 +127,8 @@ class Scenario:
     @property
     def _drift(self) -> Drift:
         drift = DRIFT_MOVES[self.move].drift(self.rounds, SCENARIO_PROBLEMS[self.problem].directions)
-        if (strength := STRENGTHS[self.strength]) < 1:
-            drift = Sum((Constant(), drift), shares=(1 - strength, strength))
+        if self.strength == "weak":
+            drift = Sum((Constant(), drift), shares=(0.5, 0.5))
         return Then((Constant(), drift), at=(self.warm_up,)) if self.warm_up else drift
 
     def environment(self) -> Environment:
