@@ -63,18 +63,45 @@ def replace_file(path: Path, *content: bytes | memoryview) -> None:
 
     A link stays one, to the new file. What is not a file is not replaced.
     """
-    path = resolve_file(path)
+    _replace_files({path: content})
+
+
+def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
+    """Replace files that belong together, all of them or none; the last one seals the set.
+
+    The old seal goes before the first file is replaced, so a folder with a seal is never a mixture.
+    """
+    paths = [folder / name for name in contents]
+    _replace_files({path: (content,) for path, content in zip(paths, contents.values(), strict=True)})
+    return paths
+
+
+def _replace_files(contents: Mapping[Path, Iterable[bytes | memoryview]]) -> None:
+    paths = [resolve_file(path) for path in contents]
     try:
-        write_temporary(path, *content)
-        if path.exists():
-            temporary_path(path).chmod(stat.S_IMODE(path.stat().st_mode))
-        os.replace(temporary_path(path), path)
+        for path, content in zip(paths, contents.values(), strict=True):
+            try:
+                file = temporary_path(path).open("wb")
+            except OSError as error:  # which names a file that the caller does not know
+                raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+            with file:
+                for piece in content:
+                    file.write(piece)
+                file.flush()
+                os.fsync(file.fileno())
+            if path.exists():
+                temporary_path(path).chmod(stat.S_IMODE(path.stat().st_mode))
+        if len(paths) > 1:
+            paths[-1].unlink(missing_ok=True)
+        for path in paths:
+            os.replace(temporary_path(path), path)
     finally:
-        temporary_path(path).unlink(missing_ok=True)
-    if os.name == "posix":  # the new name has to outlive a power cut as well
-        folder = os.open(path.parent, os.O_RDONLY)
+        for path in paths:
+            temporary_path(path).unlink(missing_ok=True)
+    for place in {path.parent for path in paths} if os.name == "posix" else ():
+        folder = os.open(place, os.O_RDONLY)
         try:
-            os.fsync(folder)
+            os.fsync(folder)  # the new names have to outlive a power cut as well
         finally:
             os.close(folder)
 
@@ -117,9 +144,7 @@ def replace_unchanged(path: Path, *content: bytes | memoryview, seen: FileStamp 
         why = ""
         if seen is not None and read_stamp(path) not in (None, seen):
             why = "has been replaced by somebody else since it was loaded or saved here"
-        with contextlib.suppress(
-            OSError
-        ):  # there is no file, or no right to read it, or no lock in its system
+        with contextlib.suppress(OSError):  # there is no file, no right to read it, or no lock in its system
             file = stack.enter_context(path.open("rb"))
             try:
                 if fcntl is not None:
@@ -155,19 +180,6 @@ def _writes(pid: int, thread: int) -> bool:
     except OSError as error:  # it may be somebody else's
         return not isinstance(error, ProcessLookupError)
     return True
-
-
-def write_temporary(path: Path, *content: bytes | memoryview) -> None:
-    """Write the content of a file under its temporary name, down to the disk."""
-    try:
-        file = temporary_path(path).open("wb")
-    except OSError as error:  # which names a file that the caller does not know
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
-    with file:
-        for piece in content:
-            file.write(piece)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def temporary_path(path: Path) -> Path:
@@ -215,24 +227,6 @@ def lock_folder(folder: Path) -> Iterator[None]:
                 with contextlib.suppress(OSError):  # Windows keeps what is open
                     (folder / ".lock").unlink()
             raise
-
-
-def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
-    """Write files that belong together, all of them or none; the last one seals the set.
-
-    The old seal goes before the first file is replaced, so a folder with a seal is never a mixture.
-    """
-    paths = [resolve_file(folder / name) for name in contents]
-    try:
-        for path, content in zip(paths, contents.values(), strict=True):
-            write_temporary(path, content)
-        paths[-1].unlink(missing_ok=True)
-        for path in paths:
-            os.replace(temporary_path(path), path)
-    finally:
-        for path in paths:
-            temporary_path(path).unlink(missing_ok=True)
-    return [folder / name for name in contents]
 
 
 def json_bytes(value: Any) -> bytes:
