@@ -26,29 +26,25 @@ __all__ += ["drift", "environments", "exploration", "forgetting", "load_curves",
 __all__ += ["online", "paths", "planning", "play", "scenarios", "simulate", "statistics", "theory"]
 
 # Names are imported when they are used: the extra that installs what a name needs, and where it is defined.
+# Names that are not here are packages of the base install.
 _LAZY = {
     "LeastSquares": ("", "driftwise.parts.least_squares:LeastSquares"),
     "Result": ("", "driftwise.simulation.results:Result"),
     "Spec": ("", "driftwise.base.types:Spec"),
-    "algorithms": ("", "driftwise.algorithms"),
     "arms": ("", "driftwise.environments.arms"),
     "checks": ("simulate", "driftwise.checks"),
     "compare": ("cli", "driftwise.analysis.finished:compare"),
     "drift": ("", "driftwise.environments.drift"),
-    "environments": ("", "driftwise.environments"),
     "exploration": ("", "driftwise.parts.exploration"),
     "forgetting": ("", "driftwise.parts.forgetting"),
     "load_curves": ("cli", "driftwise.experiments.results_folder:load_curves"),
     "load_results": ("cli", "driftwise.experiments.results_folder:load_results"),
     "load_study": ("cli", "driftwise.analysis.finished:load_study"),
-    "online": ("", "driftwise.online"),
     "paths": ("", "driftwise.environments.paths"),
     "planning": ("", "driftwise.environments.planning"),
     "play": ("", "driftwise.simulation.play:play"),
-    "scenarios": ("", "driftwise.scenarios"),
     "simulate": ("simulate", "driftwise.simulation.running:simulate"),
     "statistics": ("simulate", "driftwise.analysis.statistics"),
-    "theory": ("", "driftwise.theory"),
 }
 
 
@@ -57,9 +53,9 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in __all__:
         raise AttributeError(f"module 'driftwise' has no attribute {name!r}")
-    extra, place = _LAZY[name]
+    extra, place = _LAZY.get(name, ("", f"driftwise.{name}"))
     module, _, attribute = place.partition(":")
     with require_extra(f"dw.{name}", extra):
         loaded = import_module(module)

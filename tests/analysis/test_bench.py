@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from driftwise.__main__ import main
 from driftwise.analysis.bench.bench_page import bench_page, bench_tables
 from driftwise.analysis.bench.verdicts import Bench, Scores, bench_of, run_scores
-from driftwise.cli import main
 from driftwise.scenarios import find_scenario, playing, register_policy
 from driftwise.scenarios.contestants import POLICY_SETS
 from driftwise.scenarios.playing import ScenarioOutcome, ScenarioTask

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import driftwise as dw
+from driftwise.__main__ import main
 from driftwise.analysis.finished import FinishedStudy
-from driftwise.cli import main
 from driftwise.environments import Environment
 from driftwise.experiments import Experiment
 from tests.examples import NUM_EPISODES, NUM_RUNS, agent, make

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from driftwise.__main__ import main
+from driftwise.__main__ import PACKAGES, main
 from driftwise.analysis.entries import KINDS
-from driftwise.cli import PACKAGES
 from driftwise.experiments import EXPERIMENTS
 
 

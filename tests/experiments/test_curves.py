@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import driftwise as dw
+from driftwise.__main__ import main
 from driftwise.analysis.folder_comparison import compare_folders
 from driftwise.analysis.report import write_report
 from driftwise.analysis.report.data import load_report_data
 from driftwise.analysis.report.writing import FORMATS
-from driftwise.cli import main
 from driftwise.experiments.results_folder import results_table
 
 RNG = np.random.default_rng(7)

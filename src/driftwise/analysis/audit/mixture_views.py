@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
-from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState
 from driftwise.analysis.audit import reference
 from driftwise.analysis.audit.snapshot import History, Snapshot, observe_run
 from driftwise.analysis.audit.subject import Subject
@@ -17,7 +17,6 @@ from driftwise.base import random
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import index_part, numeric_values
 from driftwise.environments import LinearBandit, LinearMdp
-from driftwise.parts.noise import NoiseSums
 from driftwise.simulation.play import play
 
 
@@ -66,15 +65,14 @@ class MixtureSnapshot:
     subject: MixtureSubject
     memories: tuple[Snapshot, ...]  # each with its own plan
     played: Snapshot  # the first of them, with the plan of the mixture
-    weights: np.ndarray  # [J] or [H, J] of the mixture
-    origin: np.ndarray  # [d]
-    noise: NoiseSums
+    state: MixtureState  # before the episode
     defined_noise: tuple[np.ndarray, float]  # [H] s², and ν
 
     @cached_property
     def deciding(self) -> np.ndarray:
         """The weight of each memory in the decision, `[J, H]`: its own, or 1 for the memory that decides."""
-        weights = np.broadcast_to(self.weights, (len(self.played.gram), self.weights.shape[-1]))
+        weights = np.exp(self.state.log_weights)
+        weights = np.broadcast_to(weights, (len(self.played.gram), weights.shape[-1]))
         if self.subject.agent.decision in ("mixture", "variance"):
             return weights.T
         chosen = weights.argmax(-1)
@@ -126,8 +124,7 @@ def _(
         if t % stride == 0 or t == num_episodes - 1:
             yield from memories
             mixed = replace(memories[0], plan=played.plan)
-            sides = np.exp(before.log_weights), before.origin, before.noise, record.noise
-            yield MixtureSnapshot(subject, tuple(memories), mixed, *sides)
+            yield MixtureSnapshot(subject, tuple(memories), mixed, before, record.noise)
         by_step = []
         for memory, history in zip(memories, histories, strict=True):
             history.add(memory)

@@ -23,7 +23,7 @@ def learnt_noise(run: Snapshot) -> Sides:
 @lemma("ours", "identity")
 def mixture_noise(run: MixtureSnapshot) -> Sides:
     """s² = (ν₀P + Σ ω Σ_j w_j e_j²/(1+v_j)) / (ν₀ + Σω), and ν = ν₀ + Σω, of the forecasts of all."""
-    part, errors = run.subject.agent.noise, run.noise.errors
+    part, errors = run.subject.agent.noise, run.state.noise.errors
     own = np.append(part.variance(errors), part.count + errors.weight.max())
     return own, np.append(*run.defined_noise)
 
@@ -61,7 +61,7 @@ def mixture_index(run: MixtureSnapshot) -> Sides:
     mean, bonus = run.mixed(means), run.mixed(bonuses)
     if run.subject.agent.decision == "variance":
         bonus = np.sqrt(run.mixed(np.square(bonuses) + np.square(means - mean)))
-    return run.played.of_pairs(run.played.plan.q), mean + bonus + run.played.features @ run.origin
+    return run.played.of_pairs(run.played.plan.q), mean + bonus + run.played.features @ run.state.origin
 
 
 @lemma("ours", "identity", "successors")
