@@ -52,7 +52,7 @@ _COMMON_ARGUMENTS = r"""Args:
 """
 _ARGUMENT = re.compile(r"^  ([\w, ]+): (.*(?:\n    .*)*)", re.MULTILINE)
 _CITED = re.compile(r"^Reference: (.+? \d{4})", re.MULTILINE | re.DOTALL)
-_SECTION = re.compile(r"\n+(?=(?:When to use|When not|Reference|Deviations from the papers?): )")
+_SECTION = re.compile(r"\n+(?=Args:\n|(?:When to use|When not|Reference|Deviations from the papers?): )")
 
 
 @dataclass(eq=False, repr=False)

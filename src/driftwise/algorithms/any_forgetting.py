@@ -106,7 +106,6 @@ def least_squares(
 
     $\Lambda_h = \sum_\tau \omega(t, \tau)\phi\phi^\top + \lambda I$, and $Q_h = \phi^\top w_h + $ what the
     exploration adds. In an experiment file both are tables such as `{ type = "SlidingWindow", length = 9 }`.
-
     Args:
       forgetting: $\omega$, one of `driftwise.forgetting` or one of your own.
       exploration: one of `driftwise.exploration` or one of your own.

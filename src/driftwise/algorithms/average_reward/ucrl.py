@@ -134,7 +134,6 @@ def ucrl2(spec: Spec, **optimism: Unpack[Optimism]) -> OptimisticGain:
     $\sqrt{7\log(2SAt/\delta)/(2\max(1,N))}$ of their means and transitions within an L1 distance of
     $\sqrt{14S\log(2At/\delta)/\max(1,N)}$; extended value iteration stops at a span below $1/\sqrt t$. An
     epoch ends before a pair that was visited in it $\max(1,N)$ times.
-
     When to use: the problem has no episodes and does not drift; it is the baseline of this family.
     When not: the problem drifts. Samples of the old problem stay in the means for ever.
     Reference: Jaksch, Ortner & Auer 2010, Figure 1 (the algorithm) and Figure 2 (the inner maximum).
@@ -210,7 +209,6 @@ def swucrl2_cw(
     With N(s,a) samples in the window, rewards lie within $2\sqrt{2\log(SAT/\delta)/\max(1,N)}$ of their means
     and transitions within an L1 distance of $2\sqrt{2S\log(SAT/\delta)/\max(1,N)} + \eta$. An epoch ends as
     in UCRL2, and after every W steps. The optimistic diameter is at most $2/\eta$.
-
     Args:
       widening: $\eta \ge 0$.
       num_episodes: $T$, the number of steps.
@@ -275,7 +273,6 @@ def variation_ucrl(
     \sqrt{8\log(8SAt^3/\delta_\tau)/\max(1,N)}$ of their means and transitions within an L1 distance of $V_p +
     \sqrt{8S\log(8SAt^3/\delta_\tau)/\max(1,N)}$, with $\delta_\tau = \delta/(2\tau^2)$ for a phase that
     starts in step $\tau$ of the run.
-
     Args:
       restarts: steps, from 0, before which everything is forgotten.
       reward_widening: $V_r \ge 0$, the variation of rewards in a phase, or `Phases(restarts, values)`.

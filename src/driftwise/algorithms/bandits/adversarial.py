@@ -71,7 +71,6 @@ def cw_oful(
       \hat\theta_t = V_t^{-1} \sum_{\tau<t} w_\tau x_\tau r_\tau,$$
     $$x_t \in \arg\max_x\; x^\top\hat\theta_t + \beta_t \sqrt{x^\top V_t^{-1} x}, \qquad
       \beta_t = \sqrt\lambda S + \sigma\sqrt{2\log\tfrac1\delta + \ell_t} + \alpha C.$$
-
     Args:
       corruption: $C \ge \sum_t |c_t|$, of what is added to rewards besides noise; 0 is `lin_ucb`.
       alpha: $\alpha > 0$; $(\sigma\sqrt d + \sqrt\lambda S)/C$ unless given.
@@ -120,7 +119,6 @@ def robust_weight_ucb(
     $$\tilde V_t = \sum_{\tau<t} \eta^{2(t-1-\tau)} w_\tau^2 x_\tau x_\tau^\top + \lambda I, \qquad
       \beta_t\sqrt{x^\top V_t^{-1} \tilde V_t V_t^{-1} x} +
       \alpha\eta^{-1/2}\tilde C\sqrt{x^\top V_t^{-1} x}.$$
-
     Args:
       corruption: $\tilde C \ge \sum_{\tau<t} \eta^{(t-1-\tau)/2} |c_\tau|$ in every round $t$, say $\bar
         c/(1-\sqrt\eta)$ if no reward is changed by more than $\bar c$; 0 is `weight_ucb`.
@@ -241,7 +239,6 @@ def restart_adv(
     The regret of a block is at most $2\sqrt{3dE\log N}$ for any rewards, and that of a tuned run
     $6(\tfrac34 d\log N)^{1/3}\Delta^{1/3}K^{2/3}$ with $\Delta = \sum_t\max_a|a^\top(\theta_t -
     \theta_{t+1})|$.
-
     Args:
       step_scale, mixing_scale: $c$ and $c'$; the proof needs $c' \ge 1$.
       reward_bound: rewards lie within $\pm$ this; online others are refused.

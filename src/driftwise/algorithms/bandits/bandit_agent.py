@@ -158,7 +158,6 @@ def epsilon_greedy(
 
     With probability $\varepsilon$ the arm is drawn uniformly from those of the round; else it is one with the
     largest $x^\top\hat\theta_t$.
-
     When to use: you want the simplest baseline that explores and forgets, with a log that can be replayed.
     When not: exploration costs much. It tries bad arms as often at the end as at the start.
     """
@@ -171,7 +170,6 @@ def lin_ts(spec: Spec, *, scale: Numeric, ridge: Numeric = 1.0) -> LeastSquares:
     r"""Linear Thompson sampling, with the estimate $\hat\theta_t$ and the matrix $V_t$ of `lin_ucb`.
 
     $$\tilde\theta_t \sim N(\hat\theta_t, a^2 V_t^{-1}), \qquad x_t \in \arg\max_x\; x^\top\tilde\theta_t.$$
-
     Args:
       scale: $a \ge 0$ ($v$ in the paper); the noise's deviation is the Bayesian choice, theory asks for more.
     When to use: nothing drifts, and you want random choices, also before the first reward.
@@ -188,7 +186,6 @@ def d_lin_ts(spec: Spec, *, rate: Numeric, scale: Numeric, ridge: Numeric = 1.0)
 
     $$\tilde\theta_t \sim N(\hat\theta_t, a^2 V_t^{-1}\tilde V_t V_t^{-1}), \qquad
       x_t \in \arg\max_x\; x^\top\tilde\theta_t.$$
-
     Args:
       scale: $a \ge 0$, which theory leaves open; the noise's deviation is a usual choice.
     When to use: the parameter drifts at a pace you can guess, and you want random choices.
@@ -216,7 +213,6 @@ def square_cb(spec: Spec, *, gamma: Numeric, rate: Numeric = 1.0, ridge: Numeric
       p_t(b) = 1 - \sum_{a \ne b} p_t(a).$$
 
     With gaps of at most 1 no probability is below $1/(N + \gamma)$.
-
     Args:
       gamma: $\gamma \ge 0$; theory's is $\sqrt{NT/(d\log(T/d) + \log(2/\delta))}$ for rewards in [0, 1].
     When to use: every arm needs a probability above zero, so that the log can evaluate other policies.

@@ -156,7 +156,6 @@ def dynamic_lin_ucb(
     The model with the least $\hat e_m - \sqrt{\ln\tau}\,d_m$ pulls the arm of largest $x^\top\hat\theta_m +
     B_m(x)$. After the round, models with $\hat e_m \ge \delta_1 + d_m$ are discarded, and if none has $\hat
     e_m < \tilde\delta_1 + d_m$, an empty one is added.
-
     Args:
       radius: $\beta \ge 0$ instead of $\beta_m$, the radius of `lin_ucb` for the samples the model took.
       delta: $\delta_1 \in (0, 1]$, the share of wrong predictions that a correct model may have.

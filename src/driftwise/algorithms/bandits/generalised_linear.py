@@ -63,7 +63,6 @@ def glb_weight_ucb(
     $$x_t \in \arg\max_x\; \mu(x^\top\tilde\theta_t) + \frac{2k_\mu}{c_\mu}\beta_t \sqrt{x^\top V_t^{-1} x},$$
     where $\tilde\theta_t$ is $\hat\theta_t$, projected onto the ball $\|\theta\| \le S$; $\beta_t$ is the
     radius of `d_lin_ucb` with $c_\mu S$ for $S$; $c_\mu \le \mu'(z) \le k_\mu = 1/4$ where $|z| \le S$.
-
     Args:
       ridge: $\lambda > 0$; the paper's is $d/c_\mu^2$.
       noise_scale: $\sigma \ge 0$; 1/2, which holds for clicks, unless given.
@@ -116,7 +115,6 @@ def sc_d_glucb(
       = 0, \qquad V_t = \sum_{\tau<t} \eta^{t-1-\tau} x_\tau x_\tau^\top + \frac{\lambda}{c_\mu} I,$$
     $$x_t \in \arg\max_x\; \mu(x^\top\hat\theta_t) + \frac{\beta_t}{\sqrt{c_\mu}} \sqrt{x^\top V_t^{-1} x},$$
     with the radius $\beta_t$ of `driftwise.parts.SelfConcordantRadius`.
-
     Args:
       rate: $\eta \in (0, 1)$; $\gamma$ in the paper.
       ridge: $\lambda > 0$; the paper's is $d\log K$.
@@ -172,7 +170,6 @@ def d_glb_omd(
       \beta_t^2 = \lambda S^2 + 2\zeta\log\tfrac1{\delta'} + (6\zeta^2+\zeta)D_t,$$
     with $D_{t+1} = \eta D_t + \log(\det H_{t+1}/\det A)$ and the step size $\zeta = 1 + RS$, where $R = 1$,
     or 0 for the identity.
-
     Args:
       rate: $\eta \in (0, 1]$; 1 is GLB-OMD, which never forgets.
       link: $\mu$: `"logistic"` for clicks, `"log"` for counts ($g = 1$), `"identity"` with $g = \sigma^2$.

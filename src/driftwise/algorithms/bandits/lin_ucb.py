@@ -26,7 +26,6 @@ def lin_ucb(
       x_t \in \arg\max_x\; x^\top\hat\theta_t + \beta_t \sqrt{x^\top V_t^{-1} x},$$
     $$\beta_t = \sqrt\lambda S + \sigma\sqrt{2\log\tfrac1\delta + \ell_t}, \qquad
       \ell_t = d\log\Bigl(1 + \frac{t-1}{\lambda d}\Bigr) \ge \log\frac{\det V_t}{\lambda^d}.$$
-
     When to use: nothing drifts; it is the baseline that does not forget.
     When not: the problem changes. Old rewards outweigh new ones for as long as they were right.
     Reference: Abbasi-Yadkori, Pál & Szepesvári 2011, Figure 1 and Theorem 2.
@@ -44,7 +43,6 @@ def sw_lin_ucb(spec: Spec, *, length: Numeric, **confidence: Unpack[SpreadConfid
     Estimate and index are those of `lin_ucb` for these sums, with
     $$\beta_t = \sqrt\lambda S + \sigma\sqrt{2\log\tfrac1{\delta'} + d\log\Bigl(1 + \frac n{\lambda d}\Bigr)},
       \qquad n = \min\{t-1, W\}.$$
-
     Args:
       confidence: `"published"` has $n = W$ and $\delta' = \delta$, which does not cover all rounds at once.
     When to use: a reward is of full use for a known number of rounds and of none after that.
@@ -64,7 +62,6 @@ def restart_lin_ucb(
     r"""LinUCB on the rounds of the current epoch, $\tau \ge \lfloor t/E \rfloor E$ (RestartUCB in the paper).
 
     The radius is that of `sw_lin_ucb` for the $n$ rounds of the epoch so far.
-
     Args:
       num_episodes: rounds of the run: $\delta' = \delta/\lceil K/E \rceil$; without it $\delta' =
         \delta/(2e(1+\ln e)^2)$ in the epoch $e = 1, 2, \dots$
@@ -89,7 +86,6 @@ def oracle_restart(
     **confidence: Unpack[Confidence],
 ) -> LeastSquares:
     r"""LinUCB that drops everything at given rounds: what forgetting could reach if it knew the changes.
-
     Args:
       changes: rounds, from 0, the first of each stretch after a change: `environment.changes(num_episodes)`.
       delta: $\delta$, the chance of failure: $\delta' = \delta/L$ in each of the L epochs.
@@ -114,7 +110,6 @@ def d_lin_ucb(
     $$x_t \in \arg\max_x\; x^\top\hat\theta_t + \beta_t \sqrt{x^\top V_t^{-1} \tilde V_t V_t^{-1} x}, \qquad
       \beta_t = \sqrt\lambda S + \sigma\sqrt{2\log\tfrac1{\delta'}
       + d\log\Bigl(1 + \frac{1-\eta^{2(t-1)}}{\lambda d (1-\eta^2)}\Bigr)}.$$
-
     When to use: the parameter drifts, and you know roughly how many rounds a reward stays useful.
     When not: you do not know that; `adaptive_lin_ucb` weighs memories by itself.
     Reference: Russac, Vernade & Cappé 2019, Algorithm 1; the bound is of Touati & Vincent 2020.
@@ -145,7 +140,6 @@ def weight_ucb(spec: Spec, *, rate: Numeric, **confidence: Unpack[SpreadConfiden
     r"""Weighted UCB: the estimate and radius of `d_lin_ucb`, the width $\|x\|_{V_t^{-1}}$ of one matrix.
 
     $V^{-1}\tilde V V^{-1} \preceq V^{-1}$, so the index is still optimistic.
-
     Args:
       ridge: $\lambda > 0$; the paper's is $d$.
     When to use: you want the smallest proven bound among bandits that forget smoothly, with one matrix.
@@ -166,7 +160,6 @@ def d_rand_lin_ucb(
     **confidence: Unpack[SpreadConfidence],
 ) -> LeastSquares:
     r"""Discounted randomised linear UCB: `d_lin_ucb` with the bonus times one draw $Z_t$ a round.
-
     Args:
       radius_scale: a factor of $\beta_t$, hence the scale of $Z_t$, which theory leaves open.
       sign: $Z_t = |N(0, 1)|$ (`"folded"`) or $Z_t = N(0, 1)$ (`"signed"`).
@@ -194,7 +187,6 @@ def clock_lin_ucb(
 
     It is `weight_ucb` for these weights, with $\sum_i\omega_i^2$ in its radius. Online a sample has the time
     of its decision; in the simulator rounds are a second apart.
-
     Args:
       half_life: $h > 0$: seconds, a `timedelta`, or text such as `"6h"` or `"2 days"`.
       prior: what silence does to the estimate: `"zero"` sends it to 0, `"hold"` leaves it where it is while
@@ -243,7 +235,6 @@ def sift_lin_ucb(
     remedy, `epsilon` of an online bandit another: with $\rho < 1$ a round's update begins with $V_t
     \leftarrow
     \rho V_t + (1-\rho)\lambda I$, $\tilde V_t$ likewise, and $b_t \leftarrow \rho b_t$.
-
     Args:
       rate: $\eta \in (0, 1]$; 1 is `lin_ucb` if nothing fades.
       threshold: $\epsilon > 0$; arms with $\|x\|^2 < \epsilon$ teach nothing.

@@ -127,7 +127,6 @@ def oppo(
       H-h+1\}^+, \qquad V_{k,h} = \langle Q_{k,h}, \pi_{k,h} \rangle, \qquad
       \pi_{k+1,h} \propto \pi_{k,h} \exp(\alpha Q_{k,h}),$$
     where $\phi_{\tau,h}$ is that of the pair visited in episode $\tau$. The first policy is uniform.
-
     Args:
       step_size: $\alpha \ge 0$.
       policy_period: episodes after which the policy is uniform again, 0 for never; else `period` or 0.
@@ -202,7 +201,6 @@ def ucrl_vtr(
       V_{k,h}(s) = \max_a [Q_{k,h}(s,a)]_{[0,H]},$$
     where $x_{\tau,h}$ is that of the pair visited in episode $\tau$, with the values of that episode.
     $\hat\theta$ estimates $\sqrt J c_h$. Where it forgets, sums are weighted.
-
     When to use: transitions are an unknown mixture of a few kernels that you know, and rewards are known.
     When not: you know no kernels, or rewards have to be learnt.
     Reference: Ayoub, Jia, Szepesvári, Wang & Yang 2020, Algorithm 3 of the supplement, for linear mixtures.
@@ -253,7 +251,6 @@ def ucrl_vtr_plus(
     $$\bar\sigma^2 = \max\{1/J,\ [\tilde\theta^\top y]_{[0,1]} - [\hat\theta^\top x]_{[0,1]}^2 + E\},
       \qquad E = \min\{1, 2\check\beta\|x\|_{\hat\Lambda^{-1}}\} +
       \min\{1, \tilde\beta\|y\|_{\tilde\Lambda^{-1}}\}.$$
-
     Args:
       radius: $\hat\beta \ge 0$.
       variance_radius, squares_radius: $\check\beta, \tilde\beta \ge 0$; 0 takes the estimate as it is.

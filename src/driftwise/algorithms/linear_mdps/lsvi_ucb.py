@@ -41,7 +41,6 @@ def lsvi_ucb(spec: Spec, *, radius: Numeric, **regression: Unpack[Regression]) -
 
     $$w_{t,h} = \Lambda^{-1} \sum_{\tau<t} \phi_\tau \bigl(r_\tau + V_{t,h+1}(s'_\tau)\bigr), \qquad
       Q_{t,h} = \min\{\phi^\top w_{t,h} + \beta\sqrt{\phi^\top\Lambda^{-1}\phi}, H\}.$$
-
     Args:
       clip: `"paper"` as above; `"tight"` clips step h to $[0, H-h+1]$, which the proof of the bound needs.
     When to use: nothing drifts; it is the baseline that does not forget.
@@ -100,7 +99,6 @@ def lsvi_ucb_restart(
     spec: Spec, *, period: Numeric, radius: Numeric | Radius, **regression: Unpack[Regression]
 ) -> LeastSquares:
     r"""LSVI-UCB whose sums run over the current epoch only, $\tau \ge \lfloor t/E \rfloor E$.
-
     Args:
       radius: $\beta \ge 0$, or a part that gives it, as `LocalVariationRadius` does.
     When to use: changes are rare, or restarts on a schedule suit you.
@@ -144,7 +142,6 @@ def opt_rlsvi(
       \frac{\|\phi\|_{\Lambda^{-1}} - \alpha_L}{\alpha_U - \alpha_L}\Bigr\}\Bigr\}.$$
 
     Where it forgets, sums are weighted, and $\xi \sim N(0, \sigma^2\Lambda^{-1}\tilde\Lambda\Lambda^{-1})$.
-
     Args:
       scale: $\sigma \ge 0$.
       upper: $\alpha_U$, from which on an estimate counts for nothing.
@@ -186,7 +183,6 @@ def matrix_rl(
       \qquad V_{t,h} = \min\{\max\{\max_a Q_{t,h}(\cdot,a), 0\}, H\}.$$
 
     It needs $\psi$, the `successor_features`, and the rewards of every episode. It may forget by weights.
-
     Args:
       steps: `"shared"` as above, if transitions do not depend on h; `"apart"` has sums for each step.
     When to use: rewards and features of successors are known: a small matrix is all there is to learn.

@@ -187,7 +187,6 @@ def lsvi_ucb_plus_plus(
       \min\{\tilde\beta\|\phi\|, H^2\} + \min\{2H\bar\beta\|\phi\|, H^2\} + D + H,$$
     $$D = \min\{4d^3H^2(\hat w^\top\phi - \check w^\top\phi + 2\bar\beta\|\phi\|),\ d^3H^3\}, \qquad
       \bar\sigma = \max\{\sigma, H, 2d^3H^2\|\phi\|^{1/2}\}.$$
-
     Args:
       lower_radius, squares_radius: $\bar\beta, \tilde\beta \ge 0$.
       gap_scale: a factor of $D$; $1/(4d^3H^2)$ makes its constant 1.

@@ -216,7 +216,6 @@ def online_q_reps(
     V_{h+1} - \varphi^\top Z_h$,
     $$Z_k = \arg\min_Z \sum_h \frac1\eta \log \sum_{s,a} \mu^0_h(s,a) e^{\eta \Delta_h(s,a)} + E[V_1(s_1)],
       \qquad \pi_{k+1,h}(a \mid s) \propto e^{\alpha \varphi(s,a)^\top Z_{k,h}}.$$
-
     Args:
       learning_rate, softness: $\eta$ and $\alpha > 0$.
       exploration: $\gamma \in (0, 1]$, the probability that all of an episode is played uniformly.

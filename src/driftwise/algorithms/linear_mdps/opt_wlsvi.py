@@ -36,7 +36,6 @@ def opt_wlsvi(
       V_{t,h} = \min\{\max_a Q_{t,h}(\cdot,a), H\},$$
 
     with $\tilde\Lambda$ as $\Lambda$ but with squared weights; the greedy policy acts on $Q$.
-
     Args:
       norm: `"single"` has $\sqrt{\phi^\top\Lambda^{-1}\phi}$ for the root, which is never smaller.
     When to use: the MDP drifts, and you know roughly how many episodes an observation stays useful.
@@ -65,7 +64,6 @@ def epsilon_greedy_lsvi(
 
     Weights are OPT-WLSVI's without a bonus, $Q_{t,h} = \phi^\top w_{t,h}$, for values of the greedy policy.
     Each step takes a uniformly drawn action with probability $\varepsilon$ and a greedy one otherwise.
-
     When to use: you want the simplest baseline that explores and forgets.
     When not: reward lies behind several right actions in a row. Chance rarely finds them all.
     """

@@ -113,7 +113,6 @@ def adaptive_q_learning(spec: Spec, *, radius: Numeric, period: Numeric | None =
       \alpha_t = \frac{H+1}{H+t}, \qquad V_h(x) = \min\{H, \max_{B \ni x} Q_h(B)\},$$
     and once $t \ge (1/\mathrm{diam}(B))^2$, with $\mathrm{diam}(B_0) = 1$, $B$ is cut in four that inherit
     $Q_h(B)$ and $t$. The agent needs `positions`; an environment without them is refused.
-
     Args:
       radius: $b \ge 0$; in theory $2\sqrt{H^3\log(4HK/\delta)} + 4L$.
       period: episodes after which everything restarts; never, unless given.
@@ -259,7 +258,6 @@ def kernel_ucbvi(
       V_h(x) = \min\{\max_a Q_h(x, a), H-h+1\}.$$
 
     The greedy policy acts on $Q$, which is $H-h+1$ before the first episode. The agent needs `positions`.
-
     Args:
       bandwidth: $\sigma > 0$.
       radius: $b \ge 0$; in theory $H$ times logarithms.

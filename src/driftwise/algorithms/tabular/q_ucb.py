@@ -80,7 +80,6 @@ def q_ucb(
     $$Q_h(s,a) \leftarrow (1-\alpha_n) Q_h(s,a) + \alpha_n \bigl(r + V_{h+1}(s') + c\sqrt{H^3\iota/n}\bigr),
       \qquad V_h(s) \leftarrow \min\{H, \max_a Q_h(s,a)\};$$
     all $Q_h$ start at $H$, and the greedy policy acts on them.
-
     Args:
       scale: $c \ge 0$, an absolute constant in the paper.
       log_term: $\iota > 0$, $\log(SAT/p)$ in the paper.
@@ -105,7 +104,6 @@ def q_ucb_bernstein(
       c_2\sqrt{\frac{H^3\iota}n}\Bigr\}, \qquad b_n = \frac{\beta_n - (1-\alpha_n)\beta_{n-1}}{2\alpha_n},$$
     $$Q_h(s,a) \leftarrow (1-\alpha_n) Q_h(s,a) + \alpha_n\bigl(r + V_{h+1}(s') + b_n\bigr).$$
     The first argument of the minimum is the smaller one only after $(c_1/c_2)^2H^4SA\iota$ visits.
-
     Args:
       scale: $c_2 \ge 0$, an absolute constant in the paper.
       variance_scale: $c_1 \ge 0$, another one.

@@ -175,7 +175,6 @@ def restart_q_ucb(
     $$Q_h(s,a) \leftarrow \min\Bigl\{Q_h(s,a), \frac1n\sum_{\text{stage}} \bigl(r + V_{h+1}(s')\bigr)
       + c\bigl(\sqrt{H^2\iota/n} + \sqrt{\iota/n}\bigr) + 2b_\Delta\Bigr\}, \qquad
       V_h(s) \leftarrow \max_a Q_h(s,a).$$
-
     Args:
       log_term: $\iota > 0$, $\log(2/\delta)$ in the paper.
       drift_bonus: $b_\Delta \ge 0$, $\Delta_r + H\Delta_p$ for the variation in an epoch; 0 if unknown.
@@ -215,7 +214,6 @@ def restart_q_ucb_freedman(
       \bar b = 2\sqrt{\frac{\nu_\mathrm{ref}\iota}n} + 2\sqrt{\frac{\check\nu\iota}{\check n}}
       + 5\Bigl(\frac{H\iota}n + \frac{H\iota}{\check n} + \frac{H\iota^{3/4}}{n^{3/4}}
       + \frac{H\iota^{3/4}}{\check n^{3/4}}\Bigr) + \sqrt{\frac\iota{\check n}}.$$
-
     Args:
       reference_after: $N_0$, a number of visits; $c'SAH^6\iota$ in the paper.
       log_term: $\iota > 0$, $\log(2/\delta)$ in the paper.

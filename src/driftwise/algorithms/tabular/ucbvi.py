@@ -194,7 +194,6 @@ def ucbvi(
       + \frac{14HL}{3N} + \sqrt{\frac{8}{N}\sum_y \hat p(y)
       \min\Bigl\{\frac{100^2H^3S^2AL^2}{N'_{h+1}(y)}, H^2\Bigr\}},$$
     where $N'_{h+1}(y)$ counts the visits of a state at the next step.
-
     Args:
       log_term: $L > 0$, $\log(5SAT/\delta)$ in the paper.
       bonus: `"hoeffding"`, the first (the paper's bonus_1), or `"bernstein"`, the second (bonus_2).

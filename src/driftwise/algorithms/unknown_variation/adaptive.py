@@ -89,7 +89,6 @@ def mixture(
 @register(exploration="the base's", problem="any", takes_arms=True, **_ROW)
 def adaptive(base: Agent | Sequence[Agent], **mixing: Unpack[Mixing]) -> MixtureOfMemories:
     r"""An agent whose memory tunes itself.
-
     Args:
       base: an agent on least squares or mirror descent, or one that counts (`ucbvi`). The candidates are the
         points of its grid, agents that differ in numbers alone, or else exponential weights of all lengths.
@@ -116,7 +115,6 @@ def adaptive_lin_ucb(
     Candidates are D-LinUCB with memories of 8, 16, …, 4096 rounds, and LinUCB. Each learns its noise $s_j$;
     its index is $x^\top\hat\theta_j + c\,s_j\beta_j\|x\|$ with the width $\|x\|$ and the radius $\beta_j$ of
     `d_lin_ucb` for a noise of one, without the term of the ridge.
-
     Args:
       exploration: `"theory"` is $c = 1$, `"practical"` 0.3, see docs/adaptive.md.
       ridge: $\lambda > 0$, in units of the noise.
@@ -136,7 +134,6 @@ def adaptive_lin_ts(
     r"""Thompson sampling that knows neither how fast to forget nor how large the noise is.
 
     A memory is drawn with its weight, then a parameter from its posterior.
-
     Args:
       scale: $a \ge 0$, the deviation in units of the learnt noise; 1 is the Bayesian choice.
       ridge: $\lambda > 0$, in units of the noise.
@@ -156,7 +153,6 @@ def adaptive_opt_wlsvi(
     r"""OPT-WLSVI that does not know how fast to forget.
 
     Candidates remember 8, 16, …, 4096 episodes, and all. They forecast $r_h + \bar V_{h+1}(s_{h+1})$.
-
     Args:
       radius: $\beta \ge 0$, for rewards in [0, 1], not in units of a noise.
     When to use: you do not know how fast the MDP drifts. Start here with episodes.
@@ -189,7 +185,6 @@ def adaptive_glb_omd(
 
     Candidates are `d_glb_omd` with memories of 8, 16, …, 4096 rounds, and GLB-OMD. Each forecasts the mean
     $\mu(x^\top\theta_j)$ of a reward, and is weighed by the error.
-
     Args:
       link, norm_bound, noise_scale: as in `d_glb_omd`.
       radius_scale: a factor of the radius; theory's is 1 with the `ridge` of `d_glb_omd`.

@@ -142,7 +142,6 @@ def borl(
     high: Numeric = 1.0,
 ) -> BanditOverAgents:
     r"""Bandit over reinforcement learning: EXP3.P draws an agent for each block of $M$ episodes.
-
     Args:
       base: an agent with a grid in its numbers, or at least two agents that are alike but for theirs.
       block_length: $M$; `"corrected"` is $\lceil\sqrt{dK}\rceil$, `"paper"` is $\lceil\sqrt K\rceil$.
@@ -196,7 +195,6 @@ def opt_wlsvi_borl(
     $\log(1/\eta_i) = 2^i/\sqrt{dK}$, $i = 0, \dots, \lfloor\log_2\sqrt K\rfloor$.
 
     The slowest rate is that for $\Delta = 1$. EXP3.P adds $HM\sqrt{K/M}$ to the bound.
-
     Args:
       block_length, form: as of `borl`.
       delta: $\delta$ of the radius and of EXP3.P.
@@ -222,7 +220,6 @@ def ada_lsvi_ucb_restart(
 ) -> BanditOverAgents:
     r"""LSVI-UCB-Restart for an unknown variation: in each block of $M$ episodes EXP3.P draws a period
     $\lfloor M^{l/J}\rfloor$, $l = 0, \dots, J = \lfloor\ln M\rfloor$.
-
     Args:
       block_length: $M$; without it $\lceil 5\sqrt{TdH}\rceil$ with $T = KH$, at most $K$.
     When to use: you want a bound for restarts without knowing the variation.
@@ -258,7 +255,6 @@ def bob(
     Windows are $\lfloor M^{j/J}\rfloor$, $j = 0, \dots, J = \lceil\ln M\rceil$, and the mean reward $\bar r$
     of a block gains $\frac12 + \bar r/(2q)$ with $q = S + 2\sigma\sqrt{\ln(K/\sqrt M)/M}$. EXP3 adds
     $M\sqrt{K/M}$ to the bound.
-
     Args:
       noise_scale, norm_bound, delta, radius_scale, ridge: as of `sw_lin_ucb`, each a single number.
       block_length: $M$; without it $\lfloor d\sqrt K\rfloor$, at most $K$.

@@ -168,7 +168,6 @@ def detect_and_restart(
 
     Windows of every length $2^j$ are compared with what came before them by `EllipsoidTest` or `LinkTest`.
     Pairs of which least is known are played with probability $\alpha\sqrt k$ after $k-1$ alarms.
-
     Args:
       base: any agent, made for problems that do not change.
       noise_scale: $\sigma$ of rewards; without it 1/2, as for rewards in [0, 1]. Left out behind a link.
@@ -183,7 +182,6 @@ def detect_and_restart(
     Forced exploration, a test and a restart around any base are the idea of Gerogiannis, Huang, Bose &
     Veeravalli 2025 (DAL) and Gerogiannis, Huang & Veeravalli 2026 (DARLING, for MDPs), of which we know the
     abstracts. Everything else here is ours, and no bound on the regret is known.
-
     When to use: the problem jumps, and false alarms must be rare with a promise.
     When not: it drifts slowly. Alarms come late, and forced plays are paid all the time.
     """
@@ -226,7 +224,6 @@ def covering_restart(
     The few are $d$ arms of which all others are combinations $\sum_ic_ia_i$ with $|c_i| \le 2$: a change that
     moves some arm by $\epsilon$ moves one of them by $\epsilon/(2d)$. Each has a likelihood-ratio test of its
     forced plays alone, `driftwise.parts.change_tests.MeansTest`.
-
     Args:
       base: any agent of a bandit, made for problems that do not change.
       delta: $\delta$, the chance of a false alarm, ever.

@@ -188,7 +188,6 @@ def master(base: Agent, *, num_episodes: int, regret_scale: Numeric, **tests: Un
 
     See `Master` for the schedule and the tests. There $\hat\rho(t) = b/\sqrt t$ with $b = 6\hat
     n\log(K/\delta)\,\rho$ and $\hat n = \log_2 K + 1$.
-
     Args:
       base: an agent whose value of the first state is optimistic.
       regret_scale: $\rho$: in a problem that does not vary, the base loses $\rho/\sqrt t$ an episode in the
@@ -210,7 +209,6 @@ def master_lin_ucb(
 ) -> Master:
     r"""MASTER over OFUL: the bonus is $2\beta\|x\|_{V^{-1}}$ with $\beta = 4\sqrt{d\log(K/\delta)}$, and
     $\rho = \beta\sqrt{d\log(K/\delta)}$. For arms that are the same in every round.
-
     Args:
       radius_scale: a factor of $\beta$.
     When to use: you want the best known rate for fixed arms without knowing the variation.
@@ -235,7 +233,6 @@ def master_lsvi_ucb(
     **tests: Unpack[TestOptions],
 ) -> Master:
     r"""MASTER over `lsvi_ucb`: $\rho = \beta\sqrt{d\log(K/\delta)}$ in units of the largest return $H$.
-
     Args:
       delta: $\delta$ of the tests and of the radius.
     When to use: you want the best known rate from one first state without knowing the variation.

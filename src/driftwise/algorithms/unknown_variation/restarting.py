@@ -97,7 +97,6 @@ def change_detection(
     base: Agent, *, detector: Detector | None = None, watch: Literal["rewards", "residuals"] = "residuals"
 ) -> Restarting:
     r"""An agent that restarts whenever a detector finds that its rewards have changed, or its errors.
-
     Args:
       detector: `Glr` or `Cusum` of `driftwise.parts.detectors`; without it `Glr()`.
       watch: `"rewards"` or `"residuals"`, as in `Restarting`.
@@ -112,7 +111,6 @@ def change_detection(
 @register("restart by chance", "the base's", "baseline", "none")
 def random_restart(base: Agent, *, probability: Numeric) -> Restarting:
     """An agent that restarts with the same probability after every episode: the honest baseline of MASTER.
-
     Args:
       probability: of a restart, in every episode.
     When to use: you want to know whether a detector does better than chance.
