@@ -307,7 +307,7 @@ BREAKS: dict[str, dict[str, Break]] = {  # by the agent that is broken; "" for c
     "epsilon_greedy_lsvi": {
         "ε twice as large": as_if(EpsilonGreedy, "policy", epsilon=lambda own: 2 * own.epsilon)
     },
-    "d_lin_ts": {"a draw twice as wide": scaled(exploration, "draw_perturbation", 2.0)},
+    "d_lin_ts": {"a draw twice as wide": scaled(exploration.GaussianExploration, "perturb", 2.0)},
     "d_rand_lin_ucb": {
         "a draw that may be negative": as_if(RandomisedUcb, "perturb", sign=lambda own: "signed")
     },

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from driftwise.theory.bounds import Setting
+from driftwise.theory.bounds import BOUNDS, Setting
 from driftwise.theory.bounds import terms as bound_terms
 from driftwise.theory.bounds.bound import whole_episodes
 
@@ -89,10 +89,10 @@ def test_terms_bound_the_biases_of_orthogonal_directions(turns, memory, ridge):
     kinds = weights_of("weights", memory), weights_of("window", whole_episodes(setting, memory))
     weighted, windowed = (bias_and_widths(weights, features, path, ridge)[0] for weights in kinds)
     tail = 2 * NUM_ROUNDS / ridge * bound_terms.weighted_tail(setting, memory)
-    split = bound_terms.averaged_drift(bound_terms.analysis_window)
+    split, whole = (BOUNDS[f"{name}_lin_ucb_orthogonal"].terms[1] for name in ("d", "sw"))  # twice the drift
     assert 0 < weighted <= bound_terms.fading_average_drift(setting, memory)
-    assert weighted <= split(setting, memory) + tail
-    assert 0 < windowed <= bound_terms.averaged_drift(whole_episodes)(setting, memory)
+    assert weighted <= split(setting, memory) / 2 + tail
+    assert 0 < windowed <= whole(setting, memory) / 2
 
 
 def test_a_direction_that_is_left_keeps_what_it_was_for_longer_than_the_memory():

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.base import random
-from driftwise.base.arrays import expand_like, identity_like, namespace, order_after, spd_inverse
+from driftwise.base.arrays import expand_like, identity_like, map_tree, namespace, order_after, spd_inverse
 from driftwise.base.part import count, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Numeric, Spec
 from driftwise.parts.designs import covering_rows
@@ -67,10 +67,8 @@ class MeansTest(ChangeTest):
     r"""Likelihood-ratio test of the mean of each arm of a covering set, from forced plays only.
 
     An arm's $n$-th forced play raises an alarm if, for a split after the first $s$ of them,
-
     $$\frac{s(n-s)}{2\sigma^2n}(\hat\mu_{1:s} - \hat\mu_{s+1:n})^2
       \ge \log\frac{\pi^2\,m\,n^2}{3\delta_k}, \qquad \delta_k = \frac{6\delta}{\pi^2k^2d},$$
-
     with $m$ the number of splits (fewer than `window`) and $k$ the epoch: by a union bound, no false alarm is
     ever raised with probability $1-\delta$. The set of arms must be fixed. A play counts if the requested arm
     was taken and was not the only one.
@@ -103,15 +101,12 @@ class MeansTest(ChangeTest):
         splits, plays, epoch = (
             xp.astype(number, dtype) for number in (xp.maximum(xp.sum(usable), 1), updated.count, state.epoch)
         )
-        failure = (
-            math.log(math.pi**2 * dim / 6) + 2 * xp.log(epoch) - xp.log(xp.asarray(self.delta, dtype=dtype))
-        )
+        delta = xp.asarray(self.delta, dtype=dtype)
+        failure = math.log(math.pi**2 * dim / 6) + 2 * xp.log(epoch) - xp.log(delta)
         alarm = forced & xp.any(usable & (ratio >= means_threshold(plays, splits, failure, xp)))
         here, none = (xp.arange(dim) == place) & forced, xp.zeros(0, dtype=bool)
-        arms = (
-            xp.where(expand_like(here, old), new, old) for new, old in zip(updated, state.arms, strict=True)
-        )
-        return state._replace(arms=GlrState(*arms)), TestOutcome(alarm, none, none)
+        arms = map_tree(lambda new, old: xp.where(expand_like(here, old), new, old), updated, state.arms)
+        return state._replace(arms=arms), TestOutcome(alarm, none, none)
 
 
 class EllipsoidState(NamedTuple):
@@ -154,9 +149,7 @@ class WindowTest(ChangeTest):
 
     Window $j$ starts at the last multiple of $2^j$ episodes after the restart; the data before it is its
     prefix. An alarm is raised if for some $j$ and some row $a$
-
     $$|a^\top(\hat\theta_p - \hat\theta_w)| > \beta_p\|a\|_{V_p^{-1}} + \beta_w\|a\|_{V_w^{-1}}.$$
-
     The $i$-th regression to start has the share $\delta_i = 6\delta/(\pi^2i^2)$: without a change all sets
     contain the parameter with probability $1-\delta$. Forced exploration plays the row of largest width.
     """
@@ -224,7 +217,6 @@ class EllipsoidTest(WindowTest):
     r"""The test of windows by the ellipsoids of ridge regressions, for means that are linear in the features.
 
     $$\beta = \sqrt\lambda S + \sigma\sqrt{2\log\tfrac1{\delta_i} + \log\tfrac{\det V}{\lambda^d}}.$$
-
     In an MDP every step has one regression for the reward and one for each of `num_functions` random
     functions of the next state with values in {0, 1}; they share $\delta$. Since the relative error of an
     inverse is $\varepsilon N^2/\lambda^2$ for machine precision $\varepsilon$ and sums over $N = 2^L$
@@ -263,7 +255,6 @@ class LinkTest(WindowTest):
 
     $$\beta^2 = \lambda S^2 + 2\zeta\log\tfrac1{\delta_i} + (6\zeta^2+\zeta)\log\tfrac{\det V}{\lambda^d},
       \qquad \zeta = 1 + RS,$$
-
     with $V$ the sum of curvatures, as in `MirrorDescent` without forgetting: the confidence sets of GLB-OMD
     (Zhang, Xu, Zhao & Sugiyama 2025), for $\lambda$ of at least `link_regression.least_ridge`.
     """

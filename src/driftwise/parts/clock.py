@@ -20,11 +20,9 @@ class ClockWeights(WeightFunction):
     r"""A sample's weight halves with every half-life of its age: `ω = 2^(−age/half_life)`, in seconds.
 
     Moments belong to a time, kept in `memory`. After $s$ seconds, with $\rho = 2^{-s/h}$,
-
     $$\Lambda \leftarrow \rho\Lambda + (\lambda' - \rho\lambda)I, \qquad
     \tilde\Lambda \leftarrow \rho^2\tilde\Lambda + (\lambda' - \rho^2\lambda)I, \qquad
     b \leftarrow \rho b + (1-\rho)\lambda\theta_0.$$
-
     Without samples the estimate decays to 0 for `prior="zero"` ($\lambda' = \lambda$, $\theta_0 = 0$). It
     stays for `"hold"` ($\theta_0 = \Lambda^{-1}b$) and for `"decay"` ($\lambda' = \rho\lambda$, $\theta_0 =
     0$), where its width grows without bound. A late sample is added with its present weight $\omega$.
@@ -55,15 +53,16 @@ class ClockWeights(WeightFunction):
 
     def absorb(self, moments: Moments, sample: Sample, time: Array) -> Moments:
         """Return the moments after a sample of any time; the first sample sets the clock."""
-        last = last_time(moments, time)
-        memory = namespace(moments.gram).maximum(last, time)
-        return self._after(moments, sample, time - last)._replace(memory=memory)
+        xp = namespace(moments.gram)
+        last = xp.where(moments.tick > 0, moments.memory, time)
+        return self._after(moments, sample, time - last)._replace(memory=xp.maximum(last, time))
 
     def at(self, moments: Moments, time: Array) -> Moments:
         """Return the moments for a decision at the given time; earlier times change nothing."""
         if self.reference == "last":
             return moments
-        return self.advance(moments, namespace(moments.gram).maximum(time - last_time(moments, time), 0.0))
+        xp = namespace(moments.gram)
+        return self.advance(moments, xp.maximum(time - xp.where(moments.tick > 0, moments.memory, time), 0.0))
 
     def _after(self, moments: Moments, sample: Sample, seconds: Array) -> Moments:
         """Return the moments after a sample `seconds` later, or earlier if negative."""
@@ -91,11 +90,6 @@ class ClockWeights(WeightFunction):
             weight_sq=kept * kept * moments.weight_sq,
             memory=moments.memory + seconds,
         )
-
-
-def last_time(moments: Moments, time: Array) -> Array:
-    """Return the time of the moments; before the first sample, the given time."""
-    return namespace(moments.gram).where(moments.tick > 0, moments.memory, time)
 
 
 def _add_sample(moments: Moments, sample: Sample, weight: Array) -> Moments:

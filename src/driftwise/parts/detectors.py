@@ -39,9 +39,7 @@ class Glr:
     r"""The generalised likelihood ratio of a change in a mean, for noise of scale $\sigma$.
 
     After $n$ observations an alarm is raised if, for a split after the first $s$ of them,
-
     $$\frac{s(n-s)}{2\sigma^2 n}\,(\hat\mu_{1:s} - \hat\mu_{s+1:n})^2 \ge c\,\log\frac{3 n\sqrt n}{\delta}.$$
-
     Only splits among the last `window` observations are tested; all older ones count in $\hat\mu_{1:s}$. $c$
     is `threshold_scale`. Rewards in [0, 1] have $\sigma \le 1/2$. Besson, Kaufmann, Maillard & Seznec,
     "Efficient Change-Point Detection for Tackling Piecewise-Stationary Bandits", JMLR 2022, experiments.
@@ -95,10 +93,8 @@ class Cusum:
     r"""Two-sided cumulative sums of deviations from a mean.
 
     The first `warmup` observations give $\hat\mu$; from then on
-
     $$g^\pm \leftarrow \max\{0,\; g^\pm \pm (x - \hat\mu) - \epsilon\}, \qquad
       \text{alarm if } \max(g^+, g^-) \ge b,$$
-
     with $\epsilon$ = `slack`, half the smallest shift worth an alarm, and $b$ = `threshold`. Liu, Lee &
     Shroff, "A Change-Detection Based Framework for Piecewise-Stationary Multi-Armed Bandit Problem", 2018.
     """

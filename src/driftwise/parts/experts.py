@@ -21,9 +21,7 @@ class Exp3:
     r"""Exponential weights over arms, of which only the chosen one reveals its gain.
 
     $p_i = (1-\gamma)\,w_i/W + \gamma/I$ with $W = \sum_j w_j$. After arm $a$ gained $x$, for all arms,
-
     $$w_i \leftarrow w_i\exp\Big(\eta\,\frac{x\,1\{i=a\} + \beta}{p_i}\Big) + \frac{e\alpha}{I}\,W,$$
-
     with `mixing` $\gamma$, `step_size` $\eta$, `bonus` $\beta$ and `sharing` $\alpha$. The state is the
     logarithms of the weights, `[..., I]`, shifted so that the largest is 0. Gains are clipped to [0, 1].
     """
@@ -113,14 +111,11 @@ class FixedShare:
     r"""Exponential weights over experts, of which a share is redistributed after every round.
 
     $$u_j \propto w_j e^{\ell_j}, \qquad w_j \leftarrow (1-\alpha_t)\,u_j + \alpha_t\pi_j$$
-
     for scores $\ell_j$, logarithms of densities. `share` is $\alpha_t$; 0 means $1/(t+1)$ in the round
     $t = 1, 2, \dots$ The prior $\pi$, also the initial weights, is uniform except for extra mass
     `favour` on the last expert. For every sequence of scores and every sequence $j_1, \dots, j_T$ of experts,
-
-    $$-\sum_t\log\sum_j w_{t,j}e^{\ell_{t,j}} \le -\sum_t\ell_{t,j_t} + \log\frac1{\pi_{j_1}}
-      + \sum_{t<T} c_t, \qquad c_t = \log\frac1{(1-\alpha_t)1\{j_{t+1} = j_t\} + \alpha_t\pi_{j_{t+1}}}.$$
-
+    $$-\sum_t\log\sum_j w_{t,j}e^{\ell_{t,j}} \le -\sum_t\ell_{t,j_t} + \log\frac1{\pi_{j_1}} +
+      \sum_{t<T} c_t, \qquad c_t = \log\frac1{(1-\alpha_t)1\{j_{t+1} = j_t\} + \alpha_t\pi_{j_{t+1}}}.$$
     Reference: Herbster & Warmuth, "Tracking the Best Expert", Machine Learning 1998.
     """
 

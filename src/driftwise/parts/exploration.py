@@ -102,20 +102,30 @@ class RandomisedUcb(Exploration):
         return namespace(like).abs(draw) if self.sign == "folded" else draw
 
 
+class GaussianExploration(Exploration):
+    """Exploration by a parameter drawn around the estimate."""
+
+    scale: Numeric | Radius
+    uses_gram_sq = True
+
+    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
+        size, gram = radius_at(self.scale, moments), moments.gram
+        gram = gram if moments.gram_sq is None else moments.gram_sq
+        shape = gram.shape[0], gram.shape[-1]
+        draw = namespace(gram).reshape(draw_normal(key, math.prod(shape), gram.dtype), shape)
+        root = spd_root(order_after(gram, size[..., None]))
+        return size * linear(features, matvec(inverse, matvec(root, draw)))
+
+
 @part
-class Thompson(Exploration):
+class Thompson(GaussianExploration):
     """A parameter drawn around the estimate: `w + a Λ⁻¹ Lz` with `Λ̃ = LLᵀ`, one `z ~ N(0, I)` a step."""
 
     scale: Numeric | Radius = number(at_least=0, or_part=Radius)
 
-    uses_gram_sq = True
-
-    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
-        return draw_perturbation(self.scale, inverse, moments, features, key)
-
 
 @part
-class TruncatedThompson(Exploration):
+class TruncatedThompson(GaussianExploration):
     """Thompson sampling that is optimistic for uncertain pairs.
 
     The drawn value is used if `√(φᵀΛ⁻¹φ)` is at most `lower`, the largest possible value if it is at least
@@ -126,14 +136,9 @@ class TruncatedThompson(Exploration):
     lower: Numeric = number(at_least=0)
     upper: Numeric = number(at_least=0)
 
-    uses_gram_sq = True
-
     def __post_init__(self) -> None:
         if np.any(np.less(self.upper, self.lower)):
             raise ArgumentError("upper", f"be at least lower = {self.lower}", self.upper)
-
-    def perturb(self, inverse: Array, moments: Moments, features: FeatureTable, key: Key) -> Array:
-        return draw_perturbation(self.scale, inverse, moments, features, key)
 
     def doubt(self, inverse: Array, moments: Moments, features: FeatureTable) -> Array:
         xp = namespace(inverse)
@@ -238,14 +243,3 @@ def width(inverse: Array, moments: Moments, features: FeatureTable, norm: Norm) 
     else:
         squared = quadratic(features, sandwich(inverse, moments.gram_sq))
     return xp.sqrt(xp.maximum(squared, 0))
-
-
-def draw_perturbation(
-    scale: Numeric | Radius, inverse: Array, moments: Moments, features: FeatureTable, key: Key
-) -> Array:
-    """Return `φᵀ a Λ⁻¹ Λ̃^(1/2) z` with one z for each step, `[H, N]`."""
-    size, gram = radius_at(scale, moments), moments.gram if moments.gram_sq is None else moments.gram_sq
-    shape = gram.shape[0], gram.shape[-1]
-    draw = namespace(gram).reshape(draw_normal(key, math.prod(shape), gram.dtype), shape)
-    root = spd_root(order_after(gram, size[..., None]))
-    return size * linear(features, matvec(inverse, matvec(root, draw)))

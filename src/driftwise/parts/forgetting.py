@@ -13,6 +13,8 @@ from driftwise.base.types import Array, Forgetting, Moments, Numeric, Sample, We
 from driftwise.base.validation import ArgumentError, require_count
 from driftwise.parts.regression import contributions, matvec, squared_share
 
+Sums = tuple[Array, Array | None, Array]  # Λ, Λ̃ and b
+
 
 class UnitWeights(WeightFunction):
     """Weights of 0 or 1: Λ̃ equals Λ and is left out, unless samples have shares, which it squares."""
@@ -153,20 +155,16 @@ class DirectionalForgetting(Forgetting):
     r"""Forgetting only in the direction of each new sample.
 
     A sample $\phi$ with target $y$ removes the share $1-\eta$ of the information in its own direction:
-
     $$M = I - (1-\eta)\frac{\Lambda\phi\phi^\top}{\phi^\top\Lambda\phi}, \qquad
     \Lambda \leftarrow M\Lambda + \phi\phi^\top, \qquad b \leftarrow Mb + \phi y^\top, \qquad
     \tilde\Lambda \leftarrow M\tilde\Lambda M^\top + \phi\phi^\top,$$
-
     from $\Lambda = \tilde\Lambda = \lambda I$. Directions that are not observed again are never forgotten.
     Samples of a squared length below $\epsilon$ = `threshold` are skipped, so that $\min\{\lambda,
     \epsilon/(1-\eta)\} \le \Lambda \le \max\{\lambda, 1/(1-\eta)\}$ for features of length at most one.
 
     With $\rho$ = `fading` below 1, all directions are forgotten, too. At every tick, before the sample,
-
     $$\Lambda \leftarrow \rho\Lambda + (1-\rho)\lambda I, \qquad b \leftarrow \rho b, \qquad
     \tilde\Lambda \leftarrow \rho\tilde\Lambda + (1-\rho)\lambda I.$$
-
     With $\eta = 1$ this is exponential weights of rate $\rho$, in $\Lambda$ and $b$. $\tilde\Lambda$ covers
     the covariance of $b - \Lambda\theta$ in units of the noise variance. In place of $\sum\omega$ stands
     $\max\{0, \operatorname{tr}\Lambda - d\lambda\}$, in the step where it is largest. Lai & Bernstein,
@@ -184,34 +182,21 @@ class DirectionalForgetting(Forgetting):
         sample = sample._replace(count=xp.where(is_used, sample.count, xp.zeros_like(sample.count)))
         gram_in, cross_in = contributions(sample, cross.shape[-1] - 1)
 
-        known = matvec(gram, phi)  # Λφ
-        amount = vecdot(known, phi)
+        image = matvec(gram, phi)  # Λφ
+        amount = vecdot(image, phi)
         some = is_used & (amount > 0)
-        removed = xp.where(some, (1 - self.rate) / xp.where(some, amount, 1.0), 0.0)[..., None]  # (1−η)/φᵀΛφ
-        out = xp.sqrt(removed) * known
-        cross_out = (removed * known)[..., :, None] * xp.sum(
-            phi[..., :, None] * cross, axis=-2, keepdims=True
-        )
-        gram, gram_sq = gram - _outer(out, out) + gram_in, moments.gram_sq
+        share = xp.where(some, (1 - self.rate) / xp.where(some, amount, 1.0), 0.0)[..., None]  # (1−η)/φᵀΛφ
+        root, moved = xp.sqrt(share) * image, (share * image)[..., :, None]
+        cross_out = moved * xp.sum(phi[..., :, None] * cross, axis=-2, keepdims=True)
+        gram, gram_sq = gram - root[..., :, None] * root[..., None, :] + gram_in, moments.gram_sq
         if gram_sq is not None:  # M Λ̃ Mᵀ, with u = Λ̃φ
             gram_sq = _decay(gram_sq, self.fading, ridge)
             u = matvec(gram_sq, phi)
-            half = _outer(removed * known, u - 0.5 * vecdot(u, phi)[..., None] * removed * known)
+            half = moved * (u - 0.5 * vecdot(u, phi)[..., None] * share * image)[..., None, :]
             gram_sq = gram_sq - half - xp.matrix_transpose(half) + squared_share(sample, gram_in)
-        weight_sq = _num_effective(gram if gram_sq is None else gram_sq, ridge)
-        sums = gram, gram_sq, cross - cross_out + cross_in
-        return next_moments(moments, sums, _num_effective(gram, ridge), weight_sq)
-
-
-def _outer(left: Array, right: Array) -> Array:
-    return left[..., :, None] * right[..., None, :]
-
-
-def _num_effective(gram: Array, ridge: Array) -> Array:
-    """Return `tr Λ − dλ`, the largest over steps, at least 0."""
-    xp = namespace(gram)
-    most = xp.max(xp.linalg.trace(gram)) - gram.shape[-1] * ridge
-    return xp.maximum(most, xp.zeros_like(most))
+        traces = (xp.linalg.trace(matrix) for matrix in (gram, gram if gram_sq is None else gram_sq))
+        weights = (xp.maximum(xp.max(trace) - gram.shape[-1] * ridge, 0 * ridge) for trace in traces)
+        return next_moments(moments, (gram, gram_sq, cross - cross_out + cross_in), *weights)
 
 
 def _add_or_drop(moments: Moments, sample: Sample, restart: Array) -> Moments:
@@ -222,24 +207,19 @@ def _add_or_drop(moments: Moments, sample: Sample, restart: Array) -> Moments:
     return next_moments(moments, sums, *weights)._replace(epoch=moments.epoch + restart)
 
 
-def next_moments(
-    moments: Moments, sums: tuple[Array, Array | None, Array], weight: Array, weight_sq: Array
-) -> Moments:
-    """Return the moments of the next tick, with these Λ, Λ̃ and b, and these sums of weights."""
-    tick, (gram, gram_sq, cross) = moments.tick + 1, sums
-    return moments._replace(
-        gram=gram, gram_sq=gram_sq, cross=cross, tick=tick, weight=weight, weight_sq=weight_sq
-    )
+def next_moments(moments: Moments, sums: Sums, weight: Array, weight_sq: Array) -> Moments:
+    """Return the moments of the next tick, with these sums of samples and of weights."""
+    return Moments(*sums, moments.ridge, moments.tick + 1, weight, weight_sq, *moments[7:])
 
 
-def _additions(moments: Moments, sample: Sample) -> tuple[Array, Array | None, Array]:
-    """Return the contributions of one sample of weight one to Λ, Λ̃ and b."""
+def _additions(moments: Moments, sample: Sample) -> Sums:
+    """Return the contributions of one sample of weight one."""
     gram, cross = contributions(sample, moments.cross.shape[-1] - 1)
     return gram, None if moments.gram_sq is None else squared_share(sample, gram), cross
 
 
-def _empty(moments: Moments) -> tuple[Array, Array | None, Array]:
-    """Return Λ, Λ̃ and b without samples."""
+def _empty(moments: Moments) -> Sums:
+    """Return the sums without samples."""
     gram = moments.ridge * identity_like(moments.gram)
     return gram, None if moments.gram_sq is None else gram, namespace(gram).zeros_like(moments.cross)
 

@@ -37,11 +37,9 @@ class MirrorDescent(ExploringAgent, Forecaster):
     r"""A bandit's parameter by mirror descent through a link, with exponential weights.
 
     With $A = \eta H + (1-\eta)\lambda I$ and $c = A^{-1}\eta H\theta$, a reward $r$ of features $x$ makes
-
     $$\tilde A = A + \zeta\tfrac{\mu'(x^\top c)}g xx^\top, \qquad
       \theta^+ = \Pi\Bigl(c - \zeta\tilde A^{-1}x\,\tfrac{\mu(x^\top c) - r}g\Bigr), \qquad
       H^+ = A + \tfrac{\mu'(x^\top\theta^+)}g xx^\top,$$
-
     where $\Pi$ projects onto the ball of radius $S$ in the norm of $\tilde A$. The moments have $H$ as `gram`
     and $H\theta$ as `cross`; their `memory` is $D \leftarrow \eta D + \log(\det H^+/\det A)$. The policy acts
     on $x^\top\theta$ and the perturbation; index and bonus are in units of rewards, behind the link.

@@ -28,9 +28,8 @@ class NoiseSums(NamedTuple):
     def errors(self) -> ErrorSums:
         """The sums that determine the noise scale, for each step."""
         maximum, (gram, _, cross) = namespace(self.total).maximum, self.moments[:3]
-        weight, squares = (
-            maximum(sums[..., 0, 0], 0) for sums in (gram, cross)
-        )  # a window may round below 0
+        # A window may round below 0.
+        weight, squares = (maximum(sums[..., 0, 0], 0) for sums in (gram, cross))
         return ErrorSums(weight, squares, self.total, self.moments.tick)
 
 

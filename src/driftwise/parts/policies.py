@@ -60,12 +60,7 @@ def winning_probabilities(means: np.ndarray, slopes: np.ndarray, *, folded: bool
     lower = np.where(~parallel & (rise > 0), crossing, -np.inf).max(axis=1)
     upper = np.where(~parallel & (rise < 0), crossing, np.inf).min(axis=1)
     beaten = (parallel & ~level & (lead < 0)).any(axis=1)
-    ends = zip(lower, upper, strict=True)
-    mass = np.array([_normal_cdf(high, folded) - _normal_cdf(low, folded) for low, high in ends])
+    erf = np.vectorize(math.erf)(np.stack([lower, upper]) / math.sqrt(2))
+    mass = np.diff(np.maximum(erf, 0.0) if folded else (1 + erf) / 2, axis=0)[0]
     chances = np.where(beaten, 0.0, np.maximum(mass, 0.0)) / (parallel & level).sum(axis=1)
     return chances / chances.sum()
-
-
-def _normal_cdf(z: float, folded: bool) -> float:
-    """Probability that Z, or its absolute value, is below z."""
-    return max(math.erf(z / math.sqrt(2)), 0.0) if folded else (1 + math.erf(z / math.sqrt(2))) / 2

@@ -30,8 +30,7 @@ def feature_table(features: np.ndarray, dtype: Any = np.float64) -> FeatureTable
 def fixed_table(features: np.ndarray, dtype: Any = np.float64) -> FeatureTable:
     """The table of features `[S, A, d]` that all episodes have."""
     table = feature_table(features, dtype)
-    numbers = np.arange(len(table.values), dtype=np.int32)
-    return table.with_extras(Catalogue(table.values, numbers))
+    return table.with_extras(Catalogue(table.values, np.arange(len(table.values), dtype=np.int32)))
 
 
 def linear(features: FeatureTable, weights: Array) -> Array:
@@ -128,9 +127,8 @@ def visits(spec: Spec, episode: Episode) -> Sample:
 
 def visited(spec: Spec, episode: Episode) -> Array:
     """Indicators of the steps, states and actions that the episode visited: `[H, S, A]`, 0 or 1."""
-    dtype = episode.rewards.dtype
-    states = one_hot(episode.states, spec.num_states, dtype)
-    return states[:, :, None] * one_hot(episode.actions, spec.num_actions, dtype)[:, None, :]
+    sample = visits(spec, episode)
+    return sample.features[..., 0] * sample.count
 
 
 def one_hot(index: Array, size: int, dtype: object) -> Array:

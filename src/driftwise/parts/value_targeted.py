@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from driftwise.base import Agent, AnchorMeasures, Forgetting, MeanRewards, Radius, Sample, Spec
 from driftwise.base.arrays import namespace, scan, spd_inverse, vecdot
 from driftwise.base.part import choice, member, number, part
@@ -49,11 +47,6 @@ class ValueTargeted(Agent):
     clip: Literal["range", "tight"] = choice("range", "tight", default="range")
     weights: VarianceWeights | None = member(VarianceWeights, default=None)
 
-    @property
-    def ceilings(self) -> np.ndarray:
-        """Largest value that `clip` allows in each step, `[H]`."""
-        return step_ceilings(self.spec.horizon, tight=self.clip == "tight")
-
     def init(self, features: FeatureTable) -> ValueMoments:
         if self.weights is None:
             return ValueMoments(empty_mixture(self.forgetting, features, self.ridge), None)
@@ -77,7 +70,7 @@ class ValueTargeted(Agent):
             return value, (xp.reshape(bonus, q.shape), q, greedy_policy(q), value)
 
         measures = xp.moveaxis(scale_measures(features).get(AnchorMeasures).array, 1, 0)  # [H, J, d, S]
-        ceilings = xp.asarray(self.ceilings, dtype=dtype)
+        ceilings = xp.asarray(step_ceilings(horizon, tight=self.clip == "tight"), dtype=dtype)
         xs = (features.get(MeanRewards).array, measures, inverse, weights, radius, ceilings)
         start = xp.zeros(num_states, dtype=dtype)
         _, (bonus, q, policy, values) = scan(step, start, xs, reverse=True)

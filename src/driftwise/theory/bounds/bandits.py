@@ -91,7 +91,9 @@ def _variants(bound: Bound) -> Iterator[Bound]:
     window, samples, width = terms.whole_episodes, terms.whole_episodes, terms.window_width
     if weighted:
         window, samples, width = terms.analysis_window, terms.weighted_samples, terms.weighted_width
-    averaged, plain = (_drift(terms.averaged_drift(window)), *older), replace(bound, exponents=_PLAIN)
+    # Estimates of orthogonal directions are averages, which stray no further than the truth.
+    drift = Term("drift", r"W\Delta", lambda setting, memory: window(setting, memory) * setting.variation)
+    averaged, plain = (_drift(drift), *older), replace(bound, exponents=_PLAIN)
     radius = terms.make_radius(samples, lambda setting, memory: 1)
     yield replace(
         plain,

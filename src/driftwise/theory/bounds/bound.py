@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from driftwise.base.part import count, record, scalar
@@ -110,11 +109,6 @@ class Term:
     def times(self, formula: str, factor: Callable[[Setting], float]) -> Term:
         """Return the term times a factor."""
         return Term(self.name, formula + self.formula, lambda s, m: factor(s) * self.value(s, m))
-
-
-def term(name: str, formula: str) -> Callable[[Value], Term]:
-    """Make a function of a setting and a memory a term."""
-    return partial(Term, name, formula)
 
 
 @dataclass(frozen=True)

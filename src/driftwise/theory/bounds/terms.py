@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from driftwise.theory.bounds.bound import Setting, Term, Value, term, whole_episodes
+from driftwise.theory.bounds.bound import Setting, Term, Value, whole_episodes
 from driftwise.theory.confidence import bandit_radius
 from driftwise.theory.tuning import lsvi_ucb_radius, opt_wlsvi_radius
 
@@ -36,18 +37,15 @@ def analysis_window(setting: Setting, memory: float) -> int:
 
 def explore(formula: str, radius: Value, width: Term) -> Term:
     """Return $2\\beta H$ times the sum of widths; $H = 1$ in a bandit."""
-
-    def value(setting: Setting, memory: float) -> float:
-        return 2 * radius(setting, memory) * setting.horizon * width(setting, memory)
-
-    return Term("exploration", formula + width.formula, value, radius)
+    formula += width.formula
+    return Term("exploration", formula, lambda s, m: 2 * radius(s, m) * s.horizon * width(s, m), radius)
 
 
 def num_epochs(setting: Setting, memory: float) -> int:
     return -(-setting.num_episodes // whole_episodes(setting, memory))
 
 
-@term("exploration", r"\sqrt{2dK(K\log\frac1\eta + \log(1 + \frac1{d\lambda(1-\eta)}))}")
+@partial(Term, "exploration", r"\sqrt{2dK(K\log\frac1\eta + \log(1 + \frac1{d\lambda(1-\eta)}))}")
 def weighted_width(setting: Setting, memory: float) -> float:
     r"""Equation (24), with $\sum\omega$ for $1/(1-\eta)$ and the factor $\sqrt\ell$."""
     dim, runs, ridge = setting.dim, setting.num_episodes, ridge_of(setting)
@@ -55,7 +53,7 @@ def weighted_width(setting: Setting, memory: float) -> float:
     return math.sqrt(2 * max(1.0, 1 / ridge) * dim * runs * information)
 
 
-@term("exploration", r"\sqrt{2dK\lceil K/W\rceil\log(1 + \frac W{d\lambda})}")
+@partial(Term, "exploration", r"\sqrt{2dK\lceil K/W\rceil\log(1 + \frac W{d\lambda})}")
 def window_width(setting: Setting, memory: float) -> float:
     """The same window by window."""
     dim, runs, ridge = setting.dim, setting.num_episodes, ridge_of(setting)
@@ -63,7 +61,7 @@ def window_width(setting: Setting, memory: float) -> float:
     return math.sqrt(2 * max(1.0, 1 / ridge) * dim * runs * num_epochs(setting, memory) * information)
 
 
-@term("drift", r"\sqrt{\frac d{\lambda(1-\eta)}}\,W\Delta")
+@partial(Term, "drift", r"\sqrt{\frac d{\lambda(1-\eta)}}\,W\Delta")
 def weighted_drift(setting: Setting, memory: float) -> float:
     """How far the newest $W$ episodes mislead, summed over all."""
     window = analysis_window(setting, memory)
@@ -71,25 +69,20 @@ def weighted_drift(setting: Setting, memory: float) -> float:
     return spread * window * setting.variation
 
 
-@term("drift", r"\sqrt{\frac d{\lambda(1-\eta)}}\,\frac\Delta{1-\sqrt\eta}")
+@partial(Term, "drift", r"\sqrt{\frac d{\lambda(1-\eta)}}\,\frac\Delta{1-\sqrt\eta}")
 def unsplit_drift(setting: Setting, memory: float) -> float:
     r"""In episode $t$ the move of episode $s$ counts at most $\sqrt{d\eta^{t-1-s}/(\lambda(1-\eta))}$."""
     total, fading = (weight_total(memory * factor, setting.num_episodes) for factor in (1, 2))
     return math.sqrt(setting.dim / ridge_of(setting) * total) * fading * setting.variation
 
 
-@term("drift", r"\sqrt{\frac{dW}\lambda}\,W\Delta")
+@partial(Term, "drift", r"\sqrt{\frac{dW}\lambda}\,W\Delta")
 def window_drift(setting: Setting, memory: float) -> float:
     window = whole_episodes(setting, memory)
     return math.sqrt(setting.dim * window / ridge_of(setting)) * window * setting.variation
 
 
-def averaged_drift(window: Callable[[Setting, float], int]) -> Term:
-    """Estimates of orthogonal directions are averages, which stray no further than the truth."""
-    return Term("drift", r"W\Delta", lambda setting, memory: window(setting, memory) * setting.variation)
-
-
-@term("drift", r"(1 + \frac{\log(1 + \frac1{\lambda(1-\eta)})}{\log(1/\eta)})\Delta")
+@partial(Term, "drift", r"(1 + \frac{\log(1 + \frac1{\lambda(1-\eta)})}{\log(1/\eta)})\Delta")
 def fading_average_drift(setting: Setting, memory: float) -> float:
     r"""The same with weights: $j$ episodes after a direction was left, what is older still has the share
     $\eta^jw/(\eta^jw + \lambda)$ of an average, with $w \le 1/(1-\eta)$."""
@@ -98,7 +91,7 @@ def fading_average_drift(setting: Setting, memory: float) -> float:
     return min(fading, setting.num_episodes) * setting.variation
 
 
-@term("what is older", r"\frac{\eta^W}{1-\eta}")
+@partial(Term, "what is older", r"\frac{\eta^W}{1-\eta}")
 def weighted_tail(setting: Setting, memory: float) -> float:
     """The weight of what is older than $W$; none is if $W = K$."""
     window = analysis_window(setting, memory)
@@ -129,34 +122,30 @@ epoch_radius = make_radius(whole_episodes, num_epochs)  # of RestartUCB; with on
 
 def opt_wlsvi_beta(setting: Setting, memory: float) -> float:
     r"""$\beta = c\,dH\sqrt\iota$ of Theorem 1; ridges beyond $d$ need more of it."""
-    return _beta(opt_wlsvi_radius, setting, rate=math.exp(-1 / memory))
+    return lsvi_ucb_beta(setting, memory, rate=math.exp(-1 / memory))
 
 
-def lsvi_ucb_beta(setting: Setting, memory: float) -> float:
-    r"""$\beta = c\,dH\sqrt{\log(2dT/\delta)}$ of LSVI-UCB."""
-    return _beta(lsvi_ucb_radius, setting)
+def lsvi_ucb_beta(setting: Setting, memory: float, **rate: float) -> float:
+    r"""$\beta = c\,dH\sqrt{\log(2dT/\delta)}$ of LSVI-UCB, or with a `rate` that of OPT-WLSVI."""
+    radius: Callable[..., float] = opt_wlsvi_radius if rate else lsvi_ucb_radius
+    sizes: dict[str, Any] = {name: getattr(setting, name) for name in ("dim", "horizon", "num_episodes")}
+    sizes |= dict(delta=setting.delta, beta_scale=setting.constant, mu_bound=setting.mu_bound)
+    ridge, largest = ridge_of(setting), float(setting.dim)
+    return radius(**sizes, ridge=min(ridge, largest), **rate) * max(1.0, math.sqrt(ridge / largest))
 
 
-@term("martingale", r"4\sqrt{H^3K\log(4/\delta)}")
+@partial(Term, "martingale", r"4\sqrt{H^3K\log(4/\delta)}")
 def martingale(setting: Setting, memory: float) -> float:
     """Chance in the successors, Equation (23)."""
     return 4 * math.sqrt(setting.horizon**3 * setting.num_episodes * math.log(4 / setting.delta))
 
 
-@term("drift", r"2H^2dE\Delta\sqrt{2\log(1 + \frac E{d\lambda})}")
+@partial(Term, "drift", r"2H^2dE\Delta\sqrt{2\log(1 + \frac E{d\lambda})}")
 def known_drift(setting: Setting, memory: float) -> float:
     """What a radius with the local variation adds."""
     ridge, window = ridge_of(setting), whole_episodes(setting, memory)
     width = math.sqrt(2 * max(1.0, 1 / ridge) * math.log1p(window / (setting.dim * ridge)))
     return 2 * setting.horizon**2 * setting.dim * window * setting.variation * width
-
-
-def _beta(radius: Callable[..., float], setting: Setting, **more: float) -> float:
-    sizes: dict[str, Any] = {name: getattr(setting, name) for name in ("dim", "horizon", "num_episodes")}
-    known = dict(delta=setting.delta, beta_scale=setting.constant, mu_bound=setting.mu_bound)
-    ridge, largest = ridge_of(setting), float(setting.dim)
-    beta = radius(**sizes, **known, ridge=min(ridge, largest), **more)
-    return beta * max(1.0, math.sqrt(ridge / largest))
 
 
 def ridge_of(setting: Setting) -> float:
