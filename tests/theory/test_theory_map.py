@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from driftwise.analysis.audit.lemma import LEMMAS
+from driftwise.analysis.audit.lemmas import LEMMAS
 
 ROOT = Path(__file__).parents[2]
 ROWS = [

@@ -12,7 +12,7 @@ with require_extra("audit", "cli"):
     )
     from driftwise.analysis.audit.by_hand import audit_by_hand
     from driftwise.analysis.audit.findings import AuditFinding, findings_table, grouped, worst_of
-    from driftwise.analysis.audit.lemma import LEMMAS, Lemma
+    from driftwise.analysis.audit.lemmas import LEMMAS, Lemma
 
 __all__ = ["LEMMAS", "Audit", "AuditFinding", "Lemma", "Skipped", "audit_agent", "audit_by_hand"]
 __all__ += ["audit_study", "builtin_experiments", "findings_table", "grouped", "worst_of"]

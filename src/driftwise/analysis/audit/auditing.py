@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.analysis.audit.findings import AuditFinding, Evidence
-from driftwise.analysis.audit.lemma import unmet_conditions
 from driftwise.analysis.audit.lemmas import LEMMAS
 from driftwise.analysis.audit.mixture_views import MixtureSubject
 from driftwise.analysis.audit.reference import radius_share
@@ -97,10 +96,10 @@ def audit_agent(
     if isinstance(subject, str):
         return (), (Skipped(*where, "", subject),)
     if isinstance(subject, Subject):
-        unmet = unmet_conditions(subject)
+        unmet = subject.unmet_conditions()
         lemmas = [own for own in LEMMAS.values() if own.view in (Snapshot, Trace)]
     else:  # of the memories of a mixture, only statements about what they compute are checked
-        unmet = unmet_conditions(subject.memories[0])
+        unmet = subject.memories[0].unmet_conditions()
         lemmas = [own for own in LEMMAS.values() if own.view is not Trace and own.group == "this agent"]
         lemmas = [own for own in lemmas if own.kind in ("identity", "always")]
     reasons = {own: "; ".join(unmet[name] for name in own.needs if name in unmet) for own in lemmas}

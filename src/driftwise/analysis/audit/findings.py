@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from driftwise.analysis.audit.lemma import Lemma
+from driftwise.analysis.audit.lemmas import Lemma
 from driftwise.analysis.statistics.formatting import format_number
 from driftwise.analysis.table import Cell, Table, numbers, words
 

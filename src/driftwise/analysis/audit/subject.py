@@ -8,12 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from driftwise import parts
-from driftwise.base.types import Model, Spec, WeightFunction
+from driftwise.base.types import Model, Radius, Spec, WeightFunction
 from driftwise.base.validation import require_instance
 from driftwise.environments import LinearBandit, LinearMdp
 
 # all weights are one between two restarts
 Unweighted = parts.NoForgetting | parts.PeriodicRestart | parts.RestartAt
+_WITH_RADIUS = parts.Ucb, parts.RandomisedUcb, parts.Thompson, parts.TruncatedThompson
 SHARE_ROUNDING = 1e-9  # of sums of probabilities, and of shares
 
 
@@ -195,6 +196,31 @@ class Subject:
             radius = replace(exploration.radius, radius=radius)
         agent = replace(self.agent, exploration=replace(exploration, radius=radius), noise=None)
         return replace(self, agent=agent, delta_of_numbers=self.delta)
+
+    def unmet_conditions(self) -> dict[str, str]:
+        """Return the conditions of statements that the subject does not meet, with a reason for each."""
+        agent, radius = self.agent, self.own_radius
+        of_confidence, is_part = isinstance(radius, parts.ConfidenceRadius), isinstance(radius, Radius)
+        known_radius = of_confidence or isinstance(radius, parts.LocalVariationRadius) or not is_part
+        known_index = isinstance(agent.exploration, (*_WITH_RADIUS, parts.Unperturbed))
+        bounded = isinstance(self.forgetting, parts.ExponentialWeights | Unweighted | parts.SlidingWindow)
+        number = "the radius is a number, which `theory_radius` compares with theory's"
+        conditions = {
+            "optimism": (isinstance(agent.exploration, parts.Ucb), "the exploration is not UCB"),
+            "gram_sq": (agent.exploration.uses_gram_sq, "the exploration makes no use of Λ̃"),
+            "plays": (not self.is_memory, "the mixture acts, not its memories"),
+            "learnt_noise": (agent.noise is not None, "its noise is not learnt"),
+            "successors": (self.spec.horizon > 1, "there is only one step"),
+            "noise": (self.noise_scale > 0, "rewards are seen without noise"),
+            "exact_rewards": (self.noise_scale == 0, "rewards are noisy"),
+            "known_index": (known_index, "no formula of this exploration's index is known here"),
+            "known_radius": (known_radius, "no formula of its radius is known here"),
+            "formula": (is_part or agent.noise is not None, number),
+            "radius": (isinstance(agent.exploration, _WITH_RADIUS), "the exploration has no radius"),
+            "confidence": (of_confidence, "the radius is not made for a δ of its own"),
+            "potential": (bounded, "no bound on the sum of widths is known for this forgetting"),
+        }
+        return {name: why for name, (met, why) in conditions.items() if not met}
 
 
 def bias_bound(weights: np.ndarray, moves: np.ndarray, dim: float, ridge: float, bound: float) -> np.ndarray:

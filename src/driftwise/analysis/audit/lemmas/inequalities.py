@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from driftwise.analysis.audit.lemma import Sides, lemma
+from driftwise.analysis.audit.lemmas import Sides, lemma
 from driftwise.analysis.audit.reference import information_of_count, log_determinant
 from driftwise.analysis.audit.snapshot import Snapshot, Trace
 from driftwise.analysis.audit.subject import Subject

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from driftwise.analysis.audit.lemma import Sides, lemma
+from driftwise.analysis.audit.lemmas import Sides, lemma
 from driftwise.analysis.audit.lemmas.inequalities import log_failures, played, self_normalised
 from driftwise.analysis.audit.reference import log_determinant
 from driftwise.analysis.audit.snapshot import Snapshot

@@ -3,8 +3,7 @@
 import numpy as np
 
 from driftwise.analysis.audit import reference
-from driftwise.analysis.audit.lemma import Sides, lemma
-from driftwise.analysis.audit.lemmas import updates_and_plans
+from driftwise.analysis.audit.lemmas import Sides, lemma, updates_and_plans
 from driftwise.analysis.audit.mixture_views import MixtureSnapshot, MixtureTrace
 from driftwise.analysis.audit.snapshot import Snapshot
 

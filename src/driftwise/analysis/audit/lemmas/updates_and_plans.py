@@ -3,7 +3,7 @@
 import numpy as np
 
 from driftwise.analysis.audit import reference
-from driftwise.analysis.audit.lemma import Sides, lemma
+from driftwise.analysis.audit.lemmas import Sides, lemma
 from driftwise.analysis.audit.snapshot import Snapshot
 from driftwise.base import random
 
