@@ -117,11 +117,10 @@ class Bandit(SavedBandit):
         """Return numbers to watch: how much is known, how good predictions are, and whether rewards drift."""
         with self._lock:
             decisions, expired = self._pending.num_decisions, self._pending.num_expired
-            pending = len(self._pending.waiting)
-            counts = {"decisions": decisions, "pending": pending, "expired": expired}
-            counts |= {"rewards": decisions - expired - pending, "samples": self._num_rounds - decisions}
-            learnt = summary_fields(self.agent, self._decider.state, self._gauge, missing=math.nan)
-            return Summary(**counts, **learnt, outside=int(self._gauge.outside))
+            pending, samples = len(self._pending.waiting), self._num_rounds - decisions
+            fields = summary_fields(self.agent, self._decider.state, self._gauge, missing=math.nan)
+            fields |= dict(pending=pending, rewards=decisions - expired - pending, samples=samples)
+            return Summary(decisions=decisions, expired=expired, **fields, outside=int(self._gauge.outside))
 
     def diagnostics(self) -> dict[str, float]:
         """Return numbers of the agent by name, after the last reward: `alarms` is 1 if that was one."""
@@ -169,8 +168,7 @@ class Bandit(SavedBandit):
             name = None if names is None else as_id(names[arm], "names")
             id = self._pending.add(choice, id, moment, name)
             self._num_rounds += 1
-        _, index, bonus, _, _ = choice
-        return Decision(arm, id, index, bonus, chances.item(arm), chances, offer.scores, moment)
+        return Decision(arm, id, choice.value, choice.bonus, chances.item(arm), chances, offer.scores, moment)
 
     def learn(self, id: str | int, reward: float, *, strict: bool = True) -> Outcome:
         """Learn the one reward of a decision.
@@ -261,10 +259,6 @@ class Bandit(SavedBandit):
             raise ArgumentError("time", expected, samples.times, "some")
         return [self._range.clip(reward, self._gauge) for reward in samples.rewards.tolist()]
 
-    @property
-    def _inner(self) -> Bandit:
-        return self
-
     def _content(self) -> agent_files.AgentFile:
         return bandit_content(self, _KIND)
 
@@ -273,8 +267,7 @@ class Bandit(SavedBandit):
         """Return the bandit of a file; it has no features of its own."""
         if features is not None:
             raise ArgumentError("features", f"be left out for a {_KIND}", features)
-        bandit = object.__new__(cls)
-        restore_bandit(bandit, file)
+        restore_bandit(bandit := object.__new__(cls), file)
         return bandit
 
 

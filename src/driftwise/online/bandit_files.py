@@ -89,9 +89,9 @@ class SavedBandit(ABC):
     """Files of `Bandit` and of `NamedBandit`."""
 
     @property
-    @abstractmethod
-    def _inner(self) -> Bandit:
+    def _inner(self) -> Any:
         """The bandit whose numbers are saved."""
+        return self
 
     @abstractmethod
     def _content(self) -> agent_files.AgentFile:
@@ -123,8 +123,8 @@ class SavedBandit(ABC):
 def bandit_content(bandit: Bandit, kind: str, more: Callable[[], Tensors] = dict) -> agent_files.AgentFile:
     """Return all that is needed to go on, with `more` tensors of one moment; the caller holds `_writing`."""
     metadata = agent_files.require_plain("metadata", bandit.metadata)
-    settings = {name: value for name, value in to_config(bandit.settings).items() if name != "type"}
-    description = {"kind": kind, **settings, "metadata": metadata}
+    description = to_config(bandit.settings) | {"kind": kind, "metadata": metadata}
+    del description["type"]
     with bandit._lock:
         state = to_tensors("state", bandit._decider.state)
         gauge, pending = bandit._gauge.to_array(), bandit._pending.freeze()
@@ -182,15 +182,11 @@ def pending_tensors(frozen: PendingDecisions) -> Tensors:
 
 def restore_pending(pending: PendingDecisions, tensors: Tensors, like: Choice) -> None:
     """Read the decisions of `pending_tensors`; their choices differ from `like` in numbers alone."""
-    counts, rounds = (
-        require_sound(name, tensors[name]).astype(np.int64, casting="safe")
-        for name in ("pending.counts", "pending.rounds")
-    )
+    names = "pending.counts", "pending.rounds"
+    counts, rounds = (require_sound(key, tensors[key]).astype(np.int64, casting="safe") for key in names)
     pending.num_decisions, pending.num_expired = counts.tolist()
-    ids, finished, expired = (
-        _ids(name, tensors, pending.max_pending)
-        for name in ("pending.ids", "pending.gone", "pending.expired")
-    )
+    names = "pending.ids", "pending.gone", "pending.expired"
+    ids, finished, expired = (_ids(key, tensors, pending.max_pending) for key in names)
     if {*ids} & {*finished} or not {*expired} <= {*finished}:
         raise ArgumentError("pending.gone", "be of ids that expired or were rewarded", finished)
     bounded = np.concatenate([[-1], rounds, [pending.num_decisions]])
@@ -224,10 +220,8 @@ def restore_pending(pending: PendingDecisions, tensors: Tensors, like: Choice) -
 
 
 def _ids(name: str, tensors: Tensors, most: int) -> list[str]:
-    ids = [
-        as_id(require_instance(name, id, str))
-        for id in require_instance(name, json.loads(tensors[name].tobytes()), list)
-    ]
+    given = require_instance(name, json.loads(tensors[name].tobytes()), list)
+    ids = [as_id(require_instance(name, id, str)) for id in given]
     if len(ids) > min(most, len({*ids})):
         raise ArgumentError(name, f"be at most {most}, all different", ids, f"{len(ids)}")
     return ids

@@ -122,8 +122,9 @@ def within_memory(agent: Agent) -> Iterator[None]:
         raise ArgumentError("agent", expected, agent, f"{agent!r}: {error}") from None
 
 
-def first_state(agent: Agent, features: FeatureTable) -> Any:
-    """Return the agent's first state; an `ArgumentError` if it would not fit into memory once written to."""
+def first_state(agent: Agent, features: FeatureTable | None = None) -> Any:
+    """Return the first state of an agent, a bandit's without features; refuse one that memory cannot hold."""
+    features = FeatureTable(np.zeros((1, agent.spec.dim))) if features is None else features
     state, sizes = agent.init(features), list[int]()
     map_tree(lambda leaf: sizes.append(np.asarray(leaf).nbytes), state)  # zeros take no memory yet
     require_memory("agent", sum(sizes), repr(agent))

@@ -19,14 +19,8 @@ from driftwise.parts.forgetting import WindowMemory
 from driftwise.parts.link_regression import Likelihood
 
 # States that contain others, and the fields of these: nothing else in them depends on coordinates.
-_INNER_STATES = {
-    BlockState: "base",
-    DetectingState: "base",
-    MasterState: "bases",
-    MixtureState: "base",
-    PoolState: "models",
-    RestartingState: "base",
-}
+_INNER_STATES = dict.fromkeys([BlockState, DetectingState, MixtureState, RestartingState], "base")
+_INNER_STATES |= {MasterState: "bases", PoolState: "models"}
 
 
 def require_coordinates(coordinates: Any, dim: int) -> np.ndarray:

@@ -135,7 +135,7 @@ class PlannedDecider:
 
     def __init__(self, agent: Agent, draws: RoundDraws, num_draws: int = 1) -> None:
         self.agent, self.draws, self._num_draws = agent, draws, num_draws
-        self.state = empty_state(agent)
+        self.state = first_state(agent)
 
     def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
         table, key = FeatureTable(arms.copy()), self.draws.key(number)
@@ -157,11 +157,6 @@ class PlannedDecider:
         features, rewards = choice.features[None], np.array([reward])
         episode = Episode(_ONLY_STATE, taken, features, rewards, _ONLY_STATE, counts)
         self.state = self.agent.update(self.state, table, plan, episode)
-
-
-def empty_state(agent: Agent) -> Any:
-    """Return the state of an agent that has learnt nothing, if it fits into memory."""
-    return first_state(agent, FeatureTable(np.zeros((1, agent.spec.dim))))
 
 
 def bandit_sample(features: np.ndarray, reward: float, weight: float, share: float | None) -> Sample:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,9 @@ from driftwise.base.arrays import invert_or_nan, map_tree, solve_rows_or_nan
 from driftwise.base.random import draw_normal
 from driftwise.base.types import Moments, Radius, Sample
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, AnchoredInverse, RecentSamples, factorise
-from driftwise.online.deciders.definition import Choice, Offer, RoundDraws, bandit_sample, empty_state
+from driftwise.online.deciders.definition import Choice, Offer, RoundDraws, bandit_sample
 from driftwise.online.deciders.memories import upper_bounds
-from driftwise.online.limits import not_finite
+from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import (
     ExponentialWeights,
     LeastSquares,
@@ -44,9 +45,9 @@ class LeastSquaresDecider:
         assert isinstance(exploration, Thompson | Ucb)
         self.agent, self.draws, self._num_draws = agent, draws, num_draws
         self._samples = isinstance(exploration, Thompson)
-        self._radius = exploration.scale if isinstance(exploration, Thompson) else exploration.radius
+        self._radius: Any = exploration.scale if isinstance(exploration, Thompson) else exploration.radius
         self._radius_at = self._radius.at if isinstance(self._radius, Radius) else None
-        state, dim = empty_state(agent), agent.spec.dim
+        state, dim = first_state(agent), agent.spec.dim
         shrinks = isinstance(agent.forgetting, ExponentialWeights | NoForgetting)
         self._in_place = shrinks and not self._samples
         self._rate = agent.forgetting.rate if isinstance(agent.forgetting, ExponentialWeights) else 1.0
@@ -104,8 +105,7 @@ class LeastSquaresDecider:
         anchored = self._anchored
         mapped = solve_rows_or_nan(self._gram, arms) if anchored is None else anchored.anchor().map(arms)
         squares = np.vecdot(mapped, arms if self._gram_sq is None else mapped.dot(self._gram_sq))
-        index, bonus = upper_bounds((mapped.dot(self._cross), squares), radius)
-        return Offer.of_best(arms, index, bonus, self.agent)
+        return Offer.of_best(arms, *upper_bounds(mapped.dot(self._cross), squares, radius), self.agent)
 
     def _offer_by_draws(self, arms: np.ndarray, number: int) -> Offer:
         """Return the offer whose probabilities are the shares of draws that arms win."""

@@ -78,12 +78,12 @@ class BatchedMemories:
         self._all[:, -1] = self._all[:, source]
 
 
-def upper_bounds(estimate: Pair, radius: float) -> Pair:
-    """Return upper bounds from means and squared norms, and the part that is exploration."""
-    mean, bonus = estimate
-    bonus = np.sqrt(np.abs(bonus, out=bonus), out=bonus)
+def upper_bounds(mean: np.ndarray, squares: np.ndarray, radius: float) -> Pair:
+    """Return upper bounds from means and squared norms, in place, and the part that is exploration."""
+    bonus = np.sqrt(np.abs(squares, out=squares), out=squares)  # a square may round to a little less than 0
     bonus *= radius
-    return mean + bonus, bonus
+    mean += bonus
+    return mean, bonus
 
 
 class NumpyMixture:
@@ -115,7 +115,7 @@ class NumpyMixture:
 
     def bounds(self, j: int, arms: np.ndarray, radius: float) -> Pair:
         """Return upper confidence bounds of arms `[N, d]` in memory `j`, and the part that is exploration."""
-        return upper_bounds(self.memory(j).estimate(arms), radius)
+        return upper_bounds(*self.memory(j).estimate(arms), radius=radius)
 
     def learn(
         self, features: np.ndarray, reward: float, weight: float, degrees: float, scale: float, share: float

@@ -10,8 +10,8 @@ from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.arrays import invert_or_nan, map_tree
 from driftwise.base.part import index_part
 from driftwise.base.types import Forecast, Moments
-from driftwise.online.deciders.definition import Choice, Offer, RoundDraws, empty_state
-from driftwise.online.limits import not_finite
+from driftwise.online.deciders.definition import Choice, Offer, RoundDraws
+from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import MirrorDescent
 from driftwise.parts.exploration import radius_at
 from driftwise.parts.link_regression import project_to_ball
@@ -27,16 +27,14 @@ class MirrorDescentDecider:
     def __init__(self, agent: MirrorDescent | MixtureOfMemories, draws: RoundDraws) -> None:
         self.agent, self.draws = agent, draws
         self._state: Any = None  # `Moments` of a stack, or a `MixtureState`
-        self._mixture = agent if isinstance(agent, MixtureOfMemories) else None
+        self._mixture, memories = None, list[Any]([agent])
         if isinstance(agent, MixtureOfMemories):
-            memories: list[MirrorDescent] = [index_part(agent.base, j) for j in range(agent.num_memories)]
-        else:
-            memories = [agent]
+            self._mixture, memories = agent, [index_part(agent.base, j) for j in range(agent.num_memories)]
         self._memories, self._link = memories, memories[0].link
         numbers = [(m.rate, m.ridge, m.norm_bound, m.step_size, m.dispersion) for m in memories]
         self._rate, ridge, self._bound, self._step_size, self._dispersion = np.array(numbers).T
         self._refill = ((1 - self._rate) * ridge)[:, None, None] * np.eye(agent.spec.dim)
-        self.state = empty_state(agent)
+        self.state = first_state(agent)
 
     @property
     def state(self) -> Any:
@@ -50,11 +48,10 @@ class MirrorDescentDecider:
     def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
         mixes = self._mixture is not None
         moments, j = (self._state.base, int(self._state.log_weights.argmax())) if mixes else (self._state, 0)
-        exploration: Any = self._memories[j].exploration
         try:
             mapped = arms.dot(invert_or_nan(moments.gram[j, 0]))
             mean, squared = mapped.dot(moments.cross[j, 0, :, 0]), np.vecdot(mapped, arms)
-            radius = radius_at(exploration.radius, map_tree(lambda leaf: leaf[j], moments))
+            radius = radius_at(self._memories[j].exploration.radius, map_tree(lambda leaf: leaf[j], moments))
             index = mean + radius[..., 0] * np.sqrt(np.abs(squared))  # it may round to a little less than 0
         except (ArithmeticError, ValueError) as error:
             raise not_finite(self.agent) from error

@@ -18,9 +18,9 @@ from driftwise.base.random import draw_normal, fold
 from driftwise.base.types import Array, Key, Moments, Radius
 from driftwise.online.deciders.anchored_memories import AnchoredMemories
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM
-from driftwise.online.deciders.definition import Choice, Offer, Pair, RoundDraws, empty_state
+from driftwise.online.deciders.definition import Choice, Offer, Pair, RoundDraws
 from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, upper_bounds
-from driftwise.online.limits import not_finite
+from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import ConfidenceRadius, Thompson
 from driftwise.parts.noise import MAX_SQUARE, ErrorSums, NoiseSums
 
@@ -50,7 +50,7 @@ class MixtureDecider:
     def __init__(self, agent: MixtureOfMemories, draws: RoundDraws, num_draws: int = 1) -> None:
         self.agent, self.draws = agent, draws
         base: Any = agent.base
-        state = empty_state(agent)
+        state = first_state(agent)
         self._bases: list[Any] = [index_part(base, j) for j in range(agent.num_memories)]
         self._rates, self._ridges = np.array(base.forgetting.rate), np.array(base.ridge)
         self._samples, self._leads = isinstance(base.exploration, Thompson), agent.decision == "heaviest"
@@ -69,6 +69,7 @@ class MixtureDecider:
         own, ticks = self._state, np.full(len(self._bases), self._tick)
         (gram, gram_sq, cross), stats, log_weights = self._mixture.numbers
         weight, weight_sq, error_weight, error_weight_sq, squares, total = stats
+        errors = ErrorSums(error_weight, squares, total, ticks)
         base = own.base._replace(
             gram=gram[:, None],
             gram_sq=None if gram_sq is None else gram_sq[:, None],
@@ -76,10 +77,9 @@ class MixtureDecider:
             tick=ticks,
             weight=weight,
             weight_sq=weight_sq,
-            noise=_noise_sums(own.base.noise, error_weight, error_weight_sq, squares, total, ticks),
+            noise=_noise_sums(own.base.noise, errors, error_weight_sq),
         )
-        error_weight, squares, total, seen = self._errors
-        noise = _noise_sums(own.noise, error_weight, self._error_weight_sq, squares, total, seen)
+        noise = _noise_sums(own.noise, self._errors, self._error_weight_sq)
         return own._replace(base=base, log_weights=log_weights, tick=np.array(self._tick), noise=noise)
 
     @state.setter
@@ -178,14 +178,12 @@ class MixtureDecider:
             mixture.renew(heaviest)  # the last memory goes on from a copy
 
 
-def _noise_sums(
-    like: NoiseSums, weight: Any, weight_sq: Any, squares: Any, total: Any, tick: Any
-) -> NoiseSums:
+def _noise_sums(like: NoiseSums, errors: ErrorSums, weight_sq: Any) -> NoiseSums:
     """Return sums of errors as parts have them, from numbers or from arrays `[J]`."""
-    gram, cross = (np.asarray(each)[..., None, None, None] for each in (weight, squares))
-    counts = [np.asarray(each) for each in (weight, weight_sq, tick)]
-    numbers = dict(zip(("weight", "weight_sq", "tick"), counts, strict=True))
-    return NoiseSums(like.moments._replace(gram=gram, cross=cross, **numbers), np.asarray(total)[..., None])
+    weight, squares, total, tick, weight_sq = map(np.asarray, (*errors, weight_sq))
+    gram, cross = weight[..., None, None, None], squares[..., None, None, None]
+    moments = like.moments._replace(gram=gram, cross=cross, weight=weight, weight_sq=weight_sq, tick=tick)
+    return NoiseSums(moments, total[..., None])
 
 
 class CompiledMixture:
@@ -197,6 +195,7 @@ class CompiledMixture:
         self.stats, self.log_weights, self.weights = view[:-2], view[-2], view[-1]
         self._dim, self._squared = numbers.sums.cross.shape[1], numbers.sums.gram_sq is not None
         self.heaviest: int = self._kernel.heaviest
+        self.renew = self._kernel.renew
 
     @property
     def numbers(self) -> MixtureNumbers:
@@ -210,7 +209,7 @@ class CompiledMixture:
             index, bonus = np.empty(len(arms)), np.empty(len(arms))
             if self._kernel.bounds(j, radius, np.ascontiguousarray(arms), index, bonus):
                 return index, bonus
-        return upper_bounds(self.memory(j).estimate(arms), radius)
+        return upper_bounds(*self.memory(j).estimate(arms), radius)
 
     def learn(
         self, features: np.ndarray, reward: float, weight: float, degrees: float, scale: float, share: float
@@ -222,9 +221,6 @@ class CompiledMixture:
             squared_error = self._kernel.learn_forecast(*sample, error, variance)
         self.heaviest = self._kernel.heaviest
         return squared_error
-
-    def renew(self, source: int) -> None:
-        self._kernel.renew(source)
 
     def memory(self, j: int) -> Sums:
         """Return the sums of one memory, with whole matrices."""
