@@ -6,7 +6,7 @@ import numpy as np
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState, overall_weights
 from driftwise.base import Spec, WeightFunction, Wrapper
-from driftwise.base.arrays import map_tree, spd_inverse, spd_solve, write_at
+from driftwise.base.arrays import map_stacked, map_tree, spd_inverse, spd_solve, write_at
 from driftwise.base.part import count, index_part, member, part
 from driftwise.base.random import choose_index
 from driftwise.base.types import Array, Episode, FeatureTable, Forecast, Key, Moments, Plan, Sample
@@ -34,10 +34,11 @@ class Ring(NamedTuple):
         """Return the slots in use after so many episodes, as views."""
         return Ring(*(array[:, :num_episodes] for array in self))
 
-    def store(self, slot: int, episode: Episode) -> "Ring":
-        """Return the ring with an episode in a slot, written in place."""
-        seen = episode.features, episode.rewards, episode.successors
-        return Ring(*(write_at(old, (slice(None), slot), new) for old, new in zip(self, seen, strict=True)))
+    def store(self, number: int, episode: Episode) -> "Ring":
+        """Return the ring with the episode of that number in the place of the oldest, written in place."""
+        place, parts = (slice(None), number % len(self.rewards[0])), (episode.features, episode.rewards)
+        pairs = zip(self, (*parts, episode.successors), strict=True)
+        return Ring(*(write_at(array, place, part) for array, part in pairs))
 
 
 class SlotWeights(NamedTuple):
@@ -149,9 +150,8 @@ class RememberedLeastSquares(Wrapper):
         return plan.action(h, state, uniform)
 
     def update(self, state: MemoryState, features: FeatureTable, plan: Any, episode: Episode) -> MemoryState:
-        slot = int(state.weighing.sums.tick) % self.memory
-        weighing = self.update_weights(state.weighing, slot, state.ring.features[:, slot], episode)
-        return MemoryState(weighing, state.ring.store(slot, episode))
+        weighing = self.update_weights(state.weighing, state.ring, episode)
+        return MemoryState(weighing, state.ring.store(int(state.weighing.sums.tick), episode))
 
     def moments(self, state: MemoryState) -> Moments:
         """Return `Λ` and `Λ̃` of every step, sums over the episodes that are kept."""
@@ -168,11 +168,11 @@ class RememberedLeastSquares(Wrapper):
             forgetting.init(empty_moments(sample, 0, self.base.ridge, gram_sq=uses), sample),
         )
 
-    def update_weights(
-        self, weighing: SlotWeights, slot: int, leaving: np.ndarray, episode: Episode
-    ) -> SlotWeights:
-        """Return the weights after an episode has replaced one with features `[H, d]` in its slot."""
-        (clock, sums), weight = weighing, weighing.weights[slot]
+    def update_weights(self, weighing: SlotWeights, ring: Ring, episode: Episode) -> SlotWeights:
+        """Return the weights after an episode, which is about to replace the oldest one of the ring."""
+        clock, sums = weighing
+        slot = int(sums.tick) % self.memory
+        leaving, weight = ring.features[:, slot], weighing.weights[slot]
         clock = clock._replace(cross=write_at(clock.cross.copy(), (0, 1 + slot), 0.0))
         if weight > 0:
             outer = leaving[:, :, None] * leaving[:, None]
@@ -202,28 +202,33 @@ class RememberedMixture(Wrapper):
             expected = "let one memory decide, and be weighed together, where states cannot be counted"
             got = f"decision={decision!r} and weighing={weighing!r}"
             raise ArgumentError("mixture", expected, self.base, got)
+        self._memories()  # which checks both
+
+    def _memories(self) -> RememberedLeastSquares:
+        """Return the memories, stacked as one."""
         base: Any = self.base.base
-        RememberedLeastSquares(base, self.memory)  # which checks both
+        return RememberedLeastSquares(base, self.memory)
 
     def init(self, features: FeatureTable) -> MemoryState:
-        base = _stack_trees([memory.initial_weights() for memory in self._memories()])
-        return MemoryState(self.base.initial_state(base, features.values), Ring.empty(self.spec, self.memory))
+        like = features.values
+        base = map_stacked(lambda memory, _: memory.initial_weights(), self._memories(), None, like)
+        return MemoryState(self.base.initial_state(base, like), Ring.empty(self.spec, self.memory))
 
     def plan(self, state: MemoryState, features: FeatureTable, key: Key) -> Any:
-        j = int(self.base.decision_weights(state.weighing.log_weights, key).argmax())
-        return self._memories()[j].plan(_state_of(state, j), features, key)
+        j = int(self.base.choose_memory(state.weighing.log_weights, key))
+        return index_part(self._memories(), j).plan(_state_of(state, j), features, key)
 
     def act(self, plan: Any, h: Any, state: Any, uniform: Any) -> Any:
         return plan.action(h, state, uniform)
 
     def update(self, state: MemoryState, features: FeatureTable, plan: Any, episode: Episode) -> MemoryState:
-        forecast, slot = self.forecast(state, plan, episode), int(state.weighing.tick) % self.memory
-        leaving, memories = state.ring.features[:, slot], enumerate(self._memories())
-        base = _stack_trees(
-            [m.update_weights(_state_of(state, j).weighing, slot, leaving, episode) for j, m in memories]
-        )
+        def update(memory: RememberedLeastSquares, weighing: SlotWeights) -> SlotWeights:
+            return memory.update_weights(weighing, state.ring, episode)
+
+        forecast = self.forecast(state, plan, episode)
+        base = map_stacked(update, self._memories(), state.weighing.base, episode.features)
         mixture = self.base.absorb_forecasts(state.weighing, forecast, base, base.sums.weight)
-        return MemoryState(mixture, state.ring.store(slot, episode))
+        return MemoryState(mixture, state.ring.store(int(state.weighing.tick), episode))
 
     def forecast(self, state: MemoryState, plan: MemoryPlan, episode: Episode) -> Forecast:
         """Return the forecasts of an episode by all memories, before they learn from it: `[J, H]`."""
@@ -244,18 +249,10 @@ class RememberedMixture(Wrapper):
         heaviest = int(overall_weights(state.weighing.log_weights).argmax())
         return _state_of(state, heaviest).weighing.sums._replace(memory=())
 
-    def _memories(self) -> list[RememberedLeastSquares]:
-        num = self.base.num_memories
-        return [RememberedLeastSquares(index_part(self.base.base, j), self.memory) for j in range(num)]
-
 
 def _state_of(mixed: MemoryState, j: int) -> MemoryState:
     """Return the state of one memory of a mixture."""
     return MemoryState(map_tree(lambda leaf: leaf[j], mixed.weighing.base), mixed.ring)
-
-
-def _stack_trees(trees: list[Any]) -> Any:
-    return map_tree(lambda *leaves: np.stack(leaves), *trees)
 
 
 def _tick(slot: int) -> Sample:
