@@ -123,11 +123,10 @@ def _figures(backtest: Backtest) -> list[Figure]:
     gap = [(None, "", math.nan, math.nan, math.nan)] * bool(windows)  # no line from one kind to the other
     columns = zip(*(row for row in scores if row[0] is not None), *gap, *windows, strict=True)
     _, names, learnt, score, high = map(list, columns)
-    places, score, high = np.arange(len(names), dtype=float), np.array(score), np.array(high)
+    places, score = np.arange(len(names), dtype=float), np.array(score)
+    reach = np.array(high) + score
     lines = [
-        Curve(
-            "noise fixed", score, 0, low=score - (high + score), high=score + (high + score), kind="marked"
-        ),
+        Curve("noise fixed", score, 0, low=score - reach, high=score + reach, kind="marked"),
         Curve("noise learnt", np.array(learnt), 1, kind="marked"),
     ]
     axes = Axis("memory", ticks=dict(zip(places.tolist(), names, strict=True))), Axis("per row")

@@ -28,9 +28,7 @@ _DEFAULT = "adaptive_lin_ucb"  # as a Bandit's: it needs no parameters
     "replay log.parquet --options replay.toml --out replayed",
 )
 def _replay(
-    file: str = app.argument(
-        "FILE", "A log: .csv or .parquet, oldest row first, or .jsonl of a DecisionLog."
-    ),
+    file: str = app.argument("FILE", "A log: .csv or .parquet, oldest row first, or a DecisionLog's .jsonl."),
     action: str | None = app.option("COL", "Column with the action."),
     reward: str | None = app.option("COL", "Column with the reward."),
     features: str | None = app.option("COL,…", "Columns with the features, numbers or words."),
@@ -146,10 +144,7 @@ def _parameters(settings: list[str]) -> dict[str, Any]:
 
 
 def read_options(file: str | None, kinds: Mapping[str, type]) -> dict[str, Any]:
-    """Return the options in a TOML file, which have the names and kinds given; none without a file.
-
-    Options of the kind `object` are checked where they are used.
-    """
+    """Return the options in a TOML file, of names and kinds as given; an `object` is checked elsewhere."""
     if file is None:
         return {}
     try:
@@ -164,10 +159,7 @@ def read_options(file: str | None, kinds: Mapping[str, type]) -> dict[str, Any]:
 
 
 def open_log(file: str, *, needed: tuple[str, ...], encoder: str | None = None, **columns: Any) -> Any:
-    """Return the log in a file: a table with named columns, or a decision log, which has its own names.
-
-    Columns of features are needed unless there is the file of an encoder, which names them.
-    """
+    """Return the log in a file: a table with named columns, or a decision log, which has its own names."""
     from driftwise.online.decision_log import SUFFIX, DecisionLog
     from driftwise.online.replay import TableLog
     from driftwise.online.replay.table_log import SUFFIXES
@@ -181,7 +173,7 @@ def open_log(file: str, *, needed: tuple[str, ...], encoder: str | None = None, 
             options = ", ".join(name if name in ("time", "encoder") else f"--{name}" for name in named)
             raise InputError(f"{options} must be left out for a decision log, which has its own names")
         return check(DecisionLog, file)
-    needed = needed if encoder is not None else (*needed, "features")
+    needed = needed if encoder is not None else (*needed, "features")  # an encoder names them
     if missing := [f"--{name}" for name in needed if name not in named]:
         raise InputError(f"{', '.join(missing)} must name columns of {file}")
     if encoder is not None:

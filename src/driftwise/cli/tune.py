@@ -11,10 +11,6 @@ _LOG_OPTIONS: dict[str, type] = dict.fromkeys(("action", "reward", "encoder"), s
 _LOG_OPTIONS |= dict.fromkeys(("features", "memories", "windows"), list)
 _LOG_OPTIONS |= {"ridge": object, "noise_scale": object}
 _BOUND_OPTIONS: dict[str, type] = dict.fromkeys(("delta", "ridge", "noise_scale", "norm_bound"), object)
-_NOTHING = (
-    "tune must be given an experiment (FILE|NAME), a log (--log) or sizes (--dim, --horizon, --episodes, "
-    "--variation), got none of them"
-)
 
 
 @app.command(
@@ -84,7 +80,8 @@ def _tune(
         _tune_experiment(file_or_name, episodes, settings, as_json=as_json)
         return
     if all(value is None for value in sizes.values()):
-        raise InputError(_NOTHING)
+        needed = "an experiment (FILE|NAME), a log (--log) or sizes (--dim, --horizon, --episodes, "
+        raise InputError(f"tune must be given {needed}--variation), got none of them")
     for name, value in sizes.items():
         if value is None:
             raise InputError(f"{name} must be given where there is no experiment and no log, got none")
@@ -147,22 +144,20 @@ def _tune_sizes(problem: Any, sizes: dict[str, Any], *, as_json: bool) -> None:
     print_paragraph(f"Recommendation. {' '.join(advice.sentences)}")
 
 
-def _tune_experiment(
-    file_or_name: str, episodes: int | None, settings: dict[str, Any], *, as_json: bool
-) -> None:
+def _tune_experiment(name: str, episodes: int | None, settings: dict[str, Any], *, as_json: bool) -> None:
     """Print the same for every environment of an experiment, beside the parameters of its agents."""
     from driftwise.analysis import bounds
     from driftwise.analysis.studies import agents_table, setting_of
     from driftwise.experiments.study import find_study
     from driftwise.theory.bounds.advice import advise
 
-    study, results = check(find_study, file_or_name, num_episodes=episodes), {}
+    study, results = check(find_study, name, num_episodes=episodes), {}
     for label, environment in study.environments.items():
         try:
             problem, setting = setting_of(environment, study.lengths[label], **settings)
             results[label] = setting, problem, advise(setting, problem)
         except ValueError as error:
-            raise InputError(f"{file_or_name}: {label}: {error}") from None
+            raise InputError(f"{name}: {label}: {error}") from None
     if as_json:
         print(json_text({label: bounds.bounds_json(*result) for label, result in results.items()}))
         return

@@ -108,8 +108,8 @@ class DecisionLog:
 
     def add_reward(self, id: str | int, reward: float, *, time: Timestamp | None = None) -> None:
         """Add the reward of a decision, by default at the current time; only its first reward counts."""
-        rewarded = require_reward(reward)
-        self._append({"id": as_id(id), "time": to_timestamp("time", time), "reward": rewarded})
+        line = {"id": as_id(id), "time": to_timestamp("time", time), "reward": require_reward(reward)}
+        self._append(line)
 
     def close(self) -> None:
         """Close the file; writing opens it again."""
@@ -144,8 +144,7 @@ class DecisionLog:
                 self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             if os.fstat(self._file).st_size:
                 os.lseek(self._file, -1, os.SEEK_END)
-                torn = os.read(self._file, 1) != b"\n"  # by a kill or a full disk
-                text = b"\n" * torn + text
+                text = b"\n" * (os.read(self._file, 1) != b"\n") + text  # a kill or a full disk tears lines
             if os.write(self._file, text) != len(text):
                 raise OSError(f"{self.path}: the disk did not take the whole line")
             if self._sync:
@@ -165,11 +164,9 @@ class DecisionLog:
                         continue
                     try:
                         yield number, (_read_reward if "reward" in line else _read_decision)(line)
-                    except KeyError as error:
-                        missing = f"{error.args[0]} is missing"
-                        raise ValueError(f"{self.path}: line {number}: {missing}") from None
-                    except ValueError as error:
-                        raise ValueError(f"{self.path}: line {number}: {error}") from None
+                    except (KeyError, ValueError) as error:
+                        problem = f"{error.args[0]} is missing" if isinstance(error, KeyError) else error
+                        raise ValueError(f"{self.path}: line {number}: {problem}") from None
         except OSError as error:
             raise ValueError(f"{self.path} cannot be read: {error.strerror or error}") from None
 
@@ -191,8 +188,8 @@ def _read_decision(line: dict[str, Any]) -> LoggedDecision:
         names = tuple(as_id(name, "names") for name in require_instance("names", line["names"], list))
         if len({*names}) != number or len(names) != number:
             raise ArgumentError("names", f"be {number} different ones", line["names"])
-    id, time = as_id(line["id"]), to_timestamp("time", line["time"])
-    return LoggedDecision(id, time, arms, arm, chances, None, names)
+    time = to_timestamp("time", line["time"])
+    return LoggedDecision(as_id(line["id"]), time, arms, arm, chances, None, names)
 
 
 def _read_arms(line: dict[str, Any], number: int) -> np.ndarray:
@@ -223,6 +220,5 @@ def _read_arms(line: dict[str, Any], number: int) -> np.ndarray:
 def _require_few(name: str, num_arms: int, dim: int) -> None:
     """Refuse sizes that would not fit into memory, before it is allocated."""
     if num_arms * dim > _MOST_NUMBERS:
-        got = f"{num_arms} arms of {dim} numbers"
         expected = f"make at most {_MOST_NUMBERS:,} numbers of all arms"
-        raise ArgumentError(name, expected, num_arms * dim, got)
+        raise ArgumentError(name, expected, num_arms * dim, f"{num_arms} arms of {dim} numbers")

@@ -222,8 +222,7 @@ class NamedBandit(SavedBandit):
         def encode(encoder: Encoder | None) -> np.ndarray | None:
             if encoder is None:
                 return None
-            known = {column.name for column in encoder.columns}
-            if all(known.isdisjoint(row) for row in columns):
+            if all({column.name for column in encoder.columns}.isdisjoint(row) for row in columns):
                 return encoder(row)[None].repeat(len(names), axis=0)
             return np.array([encoder({**row, **own}) for own in columns])
 

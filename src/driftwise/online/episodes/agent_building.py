@@ -85,8 +85,7 @@ def with_memory(agent: Agent, *, memory: int | None, tolerance: float) -> Agent:
         num = _MIXTURE_MEMORY if memory is None else require_count("memory", memory)
         memories = [index_part(agent.base, j) for j in range(agent.num_memories)]
         complete = [base for base in memories if memory_needed(base.forgetting, tolerance) <= num]
-        truncated = [base for base in memories if base not in complete]
-        kept = stack_parts([*complete, *truncated[-1:]])
+        kept = stack_parts([*complete, *[base for base in memories if base not in complete][-1:]])
         return RememberedMixture(dataclasses.replace(agent, base=kept), num)
     needed = max(memory_needed(point.forgetting, tolerance) for point in expand_grid(inner))
     if memory is None and not math.isfinite(needed):

@@ -16,12 +16,7 @@ from driftwise.base.random import episode_keys
 from driftwise.base.types import FeatureTable, Spec
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_instance
 from driftwise.online import agent_files
-from driftwise.online.episodes.agent_building import (
-    BlockLeastSquares,
-    with_blocks,
-    with_defaults,
-    with_memory,
-)
+from driftwise.online.episodes import agent_building
 from driftwise.online.episodes.remembered import MemoryPlan, RememberedLeastSquares, RememberedMixture
 from driftwise.online.episodes.states import MappedStates, States, TableOfStates, restore_states
 from driftwise.online.features import FeatureMap
@@ -31,7 +26,7 @@ from driftwise.online.tensors import COUNTED_BITS, from_tensors, require_numbers
 from driftwise.parts import LeastSquares
 
 _KIND = "episodic agent"  # in files
-_PLAIN = (LeastSquares, BlockLeastSquares, RememberedLeastSquares)
+_PLAIN = (LeastSquares, agent_building.BlockLeastSquares, RememberedLeastSquares)
 
 
 class OpenEpisode(NamedTuple):
@@ -92,12 +87,12 @@ class EpisodicAgent:
     ) -> None:
         states = MappedStates(features) if callable(features) else TableOfStates(features)
         spec = Spec(states.num_states, states.num_actions, states.dim, require_count("horizon", horizon))
-        agent = build(spec, algorithm, **with_defaults(algorithm, parameters, horizon))
+        agent = build(spec, algorithm, **agent_building.with_defaults(algorithm, parameters, horizon))
         require_single(agent)
         if callable(features):
-            agent = with_memory(agent, memory=memory, tolerance=tolerance)
+            agent = agent_building.with_memory(agent, memory=memory, tolerance=tolerance)
         elif states.blocks is not None:
-            agent = with_blocks(agent)
+            agent = agent_building.with_blocks(agent)
         options = {"plan_every": plan_every, "seed": seed, "metadata": {} if metadata is None else metadata}
         self._start(agent, states, {} if known is None else known, options)
 

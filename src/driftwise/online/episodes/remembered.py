@@ -37,8 +37,7 @@ class Ring(NamedTuple):
     def store(self, number: int, episode: Episode) -> "Ring":
         """Return the ring with the episode of that number in the place of the oldest, written in place."""
         place, parts = (slice(None), number % len(self.rewards[0])), (episode.features, episode.rewards)
-        pairs = zip(self, (*parts, episode.successors), strict=True)
-        return Ring(*(write_at(array, place, part) for array, part in pairs))
+        return Ring(*map(write_at, self, [place] * 3, (*parts, episode.successors)))
 
 
 class SlotWeights(NamedTuple):

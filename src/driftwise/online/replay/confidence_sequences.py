@@ -107,9 +107,7 @@ class TwoSided:
     side by the distance of the other from its end, so that it is nearer to the one that is known better.
     """
 
-    def __init__(
-        self, bound: Callable[[float], DriftBound | PlugInBound], *, scale: float, top: float
-    ) -> None:
+    def __init__(self, bound: Callable[..., DriftBound | PlugInBound], *, scale: float, top: float) -> None:
         self._low, self._high = bound(1 / scale), bound(1 / scale)
         self._scale, self._top = scale, top
 

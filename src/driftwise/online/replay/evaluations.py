@@ -149,8 +149,7 @@ class _Intervals:
         """Take in a term of the doubly robust mean, and an outcome with its opposite, if there is a range."""
         self._mean.add(term)
         if self._mean.weight >= _BURN_IN and not self._tightest_at > 0:
-            variance = self._mean.weight * self._mean.estimate.error**2
-            self._tightest_at = self._schedule.events * variance
+            self._tightest_at = self._schedule.events * (self._mean.weight * self._mean.estimate.error**2)
         if outcomes is not None:
             for sequence in self._sequences.values():
                 sequence.add(*outcomes)
@@ -163,8 +162,7 @@ class _Intervals:
         normal = Interval.around(value, quantile(delta / 2) * error)
         intervals = {"normal": normal, "asymptotic": Interval.around(value, half_width)}
         for name, sequence in self._sequences.items():
-            looks = self._schedule.looks if name == "weighted" else 1
-            ends = sequence.at(delta / looks)
+            ends = sequence.at(delta / (self._schedule.looks if name == "weighted" else 1))
             intervals[name] = Interval(*(self._shift + self._unit * end for end in ends))
         return intervals
 
@@ -229,9 +227,7 @@ class PolicyEvaluation:
 class Evaluator:
     """Running sums of one policy."""
 
-    def __init__(
-        self, schedule: ReplaySchedule, rows: LoggedRows, others: tuple[str, ...], *, k: float
-    ) -> None:
+    def __init__(self, schedule: ReplaySchedule, rows: LoggedRows, others: tuple[str, ...], k: float) -> None:
         self._so_far, self._window, self._windows = Tally(), Tally(), list[Window]()
         self._value = _Intervals(schedule, top=1.0, k=k)
         self._differences = {name: _Intervals(schedule, top=0.0) for name in others}
@@ -241,10 +237,7 @@ class Evaluator:
         self._rows, self._shares, self._weights, self._rewards = np.zeros((4, len(rows.numbers)))
 
     def add(self, event: Event, others: Mapping[str, Event], row: LoggedRow, number: int) -> None:
-        r"""Take in the row of that number, as this policy's estimators and those of others see it.
-
-        The outcome $\theta = \rho^1r - 1 + \rho^2(1 - r)$ is at least −1, and its mean is the difference.
-        """
+        """Take in the row of that number, as this policy's estimators and those of others see it."""
         self._events += 1
         self._so_far.add(event)
         self._window.add(event)
@@ -253,7 +246,7 @@ class Evaluator:
             other, outcomes = others[name], None
             if event.gains is not None and other.gains is not None:
                 (gain, missed), (other_gain, other_missed) = event.gains, other.gains
-                outcomes = gain - 1 + other_missed, other_gain - 1 + missed
+                outcomes = gain - 1 + other_missed, other_gain - 1 + missed  # ρ₁r − 1 + ρ₂(1 − r) ≥ −1
             difference.add(event.doubly_robust - other.doubly_robust, outcomes)
         if event.gains is not None:
             self._constancy.add(*event.gains)
@@ -263,8 +256,7 @@ class Evaluator:
         self._weights[arm] += event.weight
         self._rewards[arm] += event.weight * event.reward
         if row.chances is not None:
-            unsupported = float(event.chances[row.chances == 0].sum())
-            self._unsupported = unsupported + (self._unsupported or 0.0)
+            self._unsupported = float(event.chances[row.chances == 0].sum()) + (self._unsupported or 0.0)
         if number % self._schedule.every == 0 or number == self._schedule.rows:
             differences = {name: difference.intervals for name, difference in self._differences.items()}
             estimates = self._window.estimates, self._so_far.estimates

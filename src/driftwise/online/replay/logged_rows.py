@@ -246,8 +246,8 @@ def measure_dependence(log: TableLog, rows: LoggedRows) -> Dependence:
         np.add.at(counts, (np.arange(len(names)), np.column_stack(kinds), taken[:, None]), 1)
         done += num
     ratios = _log_predicted(counts) - rows.number * float(rows.shares @ np.log(rows.shares))
-    evidence = np.logaddexp.reduce(ratios) - math.log(len(names))
-    return Dependence(float(evidence), names[int(ratios.argmax())])
+    evidence = float(np.logaddexp.reduce(ratios)) - math.log(len(names))
+    return Dependence(evidence, names[int(ratios.argmax())])
 
 
 def _log_predicted(counts: np.ndarray) -> np.ndarray:

@@ -129,15 +129,14 @@ def replay(
         require_choice("against", options.against, [*policies])
     if options.k and isinstance(log, TableLog) and log.propensity is not None:
         raise ArgumentError("k", f"be 0 for {log.path}, which lacks other actions' probabilities", options.k)
-    evaluators = {LOGGED: Evaluator(schedule, rows, (), k=0.0)}
+    evaluators = {LOGGED: Evaluator(schedule, rows, (), 0.0)}
     replays = dict[str, _PolicyReplay]()
     for name, description in policies.items():
         replays[name] = _PolicyReplay(name, description, schedule, rows)
-        untimed = isinstance(log, TableLog) and log.time is None
-        if untimed and uses_clock(replays[name].decider.agent):
+        if isinstance(log, TableLog) and log.time is None and uses_clock(replays[name].decider.agent):
             raise ValueError(f"{log.path} must have a column of times for {name}, which forgets by the clock")
         others = (LOGGED,) if options.against in (None, name) else (LOGGED, options.against)
-        evaluators[name] = Evaluator(schedule, rows, others, k=options.k)
+        evaluators[name] = Evaluator(schedule, rows, others, options.k)
     draws, firsts = RoundDraws(options.seed), itertools.count(0, _ROWS_AT_ONCE)
     blocks = (draws.uniform(first + np.arange(_ROWS_AT_ONCE)).tolist() for first in firsts)
     uniforms = itertools.chain.from_iterable(blocks)

@@ -121,11 +121,9 @@ class TableLog:
                 yield from file.iter_batches(batch_size=rows, columns=self.columns)
                 return
         texts = dict.fromkeys(self.columns, pa.string())  # a type guessed from a block may not fit the next
-        converting = csv.ConvertOptions(
-            include_columns=self.columns, column_types=texts, strings_can_be_null=True
-        )
-        reading = csv.ReadOptions(block_size=self.bytes_at_once)
-        with csv.open_csv(self.path, read_options=reading, convert_options=converting) as batches:
+        convert = csv.ConvertOptions(include_columns=[*texts], column_types=texts, strings_can_be_null=True)
+        read = csv.ReadOptions(block_size=self.bytes_at_once)
+        with csv.open_csv(self.path, read_options=read, convert_options=convert) as batches:
             yield from batches
 
     def _block(
@@ -187,10 +185,7 @@ def _read_numbers(column: Any) -> np.ndarray:
 
 
 def _read_seconds(column: Any) -> np.ndarray:
-    """Return times as seconds since 1970, NaN where one is missing.
-
-    Times are numbers, timestamps, or text in ISO 8601: all with a time zone, or all in UTC without one.
-    """
+    """Return times as seconds since 1970, NaN where one is missing; all words have a time zone, or none."""
     try:
         if _has_words(column):
             column = _compute.utf8_trim_whitespace(column)
