@@ -12,7 +12,7 @@ import driftwise as dw
 from driftwise.algorithms import uniform
 from driftwise.base import random
 from driftwise.environments import PlayedEpisode
-from driftwise.environments.models.linear_mdp import EpisodeInputs
+from driftwise.environments.models.linear_mdp import ModelInputs
 from tests.examples import SPEC, agent, make
 from tests.reference import planning
 
@@ -81,7 +81,7 @@ def test_the_chances_of_a_plan_are_not_those_of_its_actions():
     """A randomised exploration must not foresee how its actions will be drawn."""
     agent, arrays = uniform(SPEC), make().to_arrays()
     probe: Any = mock.Mock(wraps=agent)
-    inputs = EpisodeInputs(*(leaf[0] for leaf in arrays.inputs(np.array([[1.0, 0.0]]))))
+    inputs = ModelInputs(*(leaf[0] for leaf in arrays.inputs(np.array([[1.0, 0.0]]))))
     arrays.advance(probe, arrays.begin(agent), inputs, random.key(0), 0)
     for_actions = {float(call.args[-1]) for call in probe.act.call_args_list}
     assert len(for_actions) == SPEC.horizon

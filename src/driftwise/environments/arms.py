@@ -50,6 +50,7 @@ class FreshArms:
     dim: int = count()
     shape: Literal["cube", "ball", "sphere"] = choice("cube", "ball", "sphere", default="cube")
     fewest: int = count(at_least=0, default=0)  # as many as there can be
+    all_features = None
 
     def __post_init__(self) -> None:
         require_arms(self.num_arms, self.dim)
@@ -57,10 +58,6 @@ class FreshArms:
         if fewest > self.num_arms:
             raise ArgumentError("fewest", f"be at most num_arms = {self.num_arms}", fewest)
         object.__setattr__(self, "fewest", fewest)
-
-    @property
-    def all_features(self) -> None:
-        return None
 
     def sampler(self, dtype: Any) -> Sampler:
         always = np.arange(self.num_arms) < self.fewest

@@ -54,9 +54,7 @@ class EnvironmentArrays(Protocol):
     @property
     def example(self) -> FeatureTable: ...  # a table of the shape and type that agents will meet
     def begin(self, agent: Agent) -> Carry: ...  # the carry into the first episode
-    def inputs(
-        self, path: Array
-    ) -> Any: ...  # what all runs share, for each episode of the path: leaves `[T, …]`
+    def inputs(self, path: Array) -> Any: ...  # what all runs share, by episode of the path: leaves `[T, …]`
 
     def advance(self, agent: Agent, carry: Carry, inputs: Any, run_key: Key, t: Any) -> PlayedEpisode:
         """Plan, act and learn in episode `t` with its `inputs`, and evaluate the plan's policy exactly."""
@@ -119,9 +117,8 @@ ENVIRONMENTS: Registry[Callable[..., Environment]] = Registry("environment")
 
 def build_environment(name: str, **parameters: Any) -> Environment:
     """Return an environment by its maker's name; parts may be given as `to_config` describes them."""
-    return build_from_table(
-        ENVIRONMENTS.find(name), {key: from_config(value) for key, value in parameters.items()}
-    )
+    table = {key: from_config(value) for key, value in parameters.items()}
+    return build_from_table(ENVIRONMENTS.find(name), table)
 
 
 def register_environment(maker: Callable[_P, _E]) -> Callable[_P, _E]:

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftwise.base.part import count, record, scalar
+from driftwise.base.part import count, member, record, scalar
 from driftwise.base.resources import count_bytes, require_memory
 from driftwise.base.types import Numeric
 from driftwise.base.validation import require_array, to_nested_tuple
-from driftwise.environments.drift.curves import Abrupt, Constant, Drift, find_jumps, require_drift
+from driftwise.environments.drift.curves import Abrupt, Constant, Drift, find_jumps
 
 
 class ParameterPath(ABC):
@@ -38,11 +38,10 @@ class Mixture(ParameterPath):
     episode_fields = ()
 
     anchors: Numeric  # kept as nested tuples
-    drift: Drift
+    drift: Drift = member(Drift)
 
     def __post_init__(self) -> None:
-        drift = require_drift(self.drift)
-        anchors = require_array("anchors", self.anchors, (drift.num_anchors, None))
+        anchors = require_array("anchors", self.anchors, (self.drift.num_anchors, None))
         object.__setattr__(self, "anchors", to_nested_tuple(anchors.tolist()))
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 from driftwise.base.validation import ArgumentError, require_array, require_count, suggest_name
 from driftwise.environments.drift.curves import Drift, require_drift
 
+Info = dict[str, Any]
 Setter = Callable[[Any, float], None]
 
 
@@ -38,9 +39,7 @@ class DriftingParameter(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs
             raise ArgumentError("drift", f"mix as many anchors as there are values ({num})", drift)
         self._episode = -1
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Any, Info]:
         """Start an episode: its parameter, then the environment's own reset."""
         remaining = dict(options or {})
         following = self._episode + 1 if seed is None else 0
@@ -51,7 +50,7 @@ class DriftingParameter(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs
         self._episode, self._info = episode, {"episode_index": episode, "parameter": value}
         return observation, info | self._info
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Take an action in this episode."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return observation, reward, terminated, truncated, info | self._info

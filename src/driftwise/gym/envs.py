@@ -20,6 +20,8 @@ from driftwise.base.validation import ArgumentError, as_array, require_choice, r
 from driftwise.environments import Environment, LinearMdp, planning
 from driftwise.environments.environment import ENVIRONMENTS, build_environment
 
+Info = dict[str, Any]
+
 
 class _Episodes:
     """Episodes of a linear MDP on its path, with one state, action and reward or those of all copies."""
@@ -76,7 +78,7 @@ class _Episodes:
         following = self._episode + 1 if seed is None else 0
         return require_count("episode", chosen.get("episode", following), at_least=0)
 
-    def _start(self, episode: int) -> tuple[Any, dict[str, Any]]:
+    def _start(self, episode: int) -> tuple[Any, Info]:
         """Start an episode, with a new model unless it is that of the last one; return what `reset` does."""
         mixture = self.environment.at(np.array([episode]))[0]
         if self._mixture is None or not np.array_equal(mixture, self._mixture):
@@ -104,7 +106,7 @@ class _Episodes:
             return np.stack([self._states, 0 * self._states + self._step], axis=-1)
         return np.array(self.environment.features[self._states])
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self) -> Info:
         # not "episode", a key that Gymnasium's RecordEpisodeStatistics keeps for itself
         return {"episode_index": self._episode, "step": self._step, "optimal_value": self._optimal_values}
 
@@ -132,15 +134,13 @@ class LinearMdpEnv(_Episodes, gymnasium.Env[Any, np.int64]):  # pyright: ignore[
         self.render_mode = render_mode
         self.observation_space, self.action_space = self._spaces()
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Any, Info]:
         """Start an episode: its first observation, and `info`."""
         episode = self._episode_after(seed, options)
         gymnasium.Env.reset(self, seed=seed)
         return self._start(episode)
 
-    def step(self, action: int | np.int64) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: int | np.int64) -> tuple[Any, float, bool, bool, Info]:
         """Take an action: the observation, reward, whether the horizon is reached, `False`, and `info`."""
         _require_reset(started=self._step < self._horizon)
         if not self.action_space.contains(action):
@@ -159,7 +159,7 @@ class LinearMdpEnv(_Episodes, gymnasium.Env[Any, np.int64]):  # pyright: ignore[
     def _uniform(self) -> float:
         return self.np_random.random()
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self) -> Info:
         return super()._info() | {"optimal_value": float(self._optimal_values)}
 
 
@@ -180,8 +180,8 @@ class LinearMdpVectorEnv(_Episodes, VectorEnv[np.ndarray, np.ndarray, np.ndarray
         self._generators = [seeding.np_random()[0] for _ in range(num_envs)]
 
     def reset(
-        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+        self, *, seed: int | Sequence[int] | None = None, options: Info | None = None
+    ) -> tuple[np.ndarray, Info]:
         """Start an episode of all copies; copy `i` has the seed `seed + i`, or the i-th of a list."""
         episode = self._episode_after(seed, options)
         if seed is not None:
@@ -193,9 +193,7 @@ class LinearMdpVectorEnv(_Episodes, VectorEnv[np.ndarray, np.ndarray, np.ndarray
             self._generators = [seeding.np_random(own)[0] for own in seeds]
         return self._start(episode)
 
-    def step(
-        self, actions: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
         """Take an action in every copy; after the last step of an episode, start the next one instead."""
         _require_reset(started=self._episode >= 0)
         rewards, never = np.zeros(self.num_envs), np.zeros(self.num_envs, dtype=bool)
@@ -213,10 +211,10 @@ class LinearMdpVectorEnv(_Episodes, VectorEnv[np.ndarray, np.ndarray, np.ndarray
     def _uniform(self) -> np.ndarray:
         return np.array([generator.random() for generator in self._generators])
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self) -> Info:
         """Return `info` with a value for each copy, marked as Gymnasium does."""
         values = super()._info()
-        info: dict[str, Any] = {name: np.full(self.num_envs, value) for name, value in values.items()}
+        info: Info = {name: np.full(self.num_envs, value) for name, value in values.items()}
         return info | {f"_{name}": np.ones(self.num_envs, dtype=bool) for name in values}
 
 
@@ -224,7 +222,8 @@ def make_env(
     maker: str, *, observe: str = "state", render_mode: str | None = None, **parameters: Any
 ) -> LinearMdpEnv:
     """Return the environment of a maker of `driftwise.environments`; parts may be plain dictionaries."""
-    return LinearMdpEnv(_build_by_name(maker, parameters), observe=observe, render_mode=render_mode)
+    environment: Any = build_environment(require_choice("maker", maker, list(MAKERS.values())), **parameters)
+    return LinearMdpEnv(environment, observe=observe, render_mode=render_mode)
 
 
 def make_vector_env(
@@ -236,16 +235,11 @@ def make_vector_env(
     **parameters: Any,
 ) -> LinearMdpVectorEnv:
     """Return copies as one vector environment; `max_episode_steps` can be the horizon alone."""
-    environment = _build_by_name(maker, parameters)
+    environment = make_env(maker, **parameters).environment
     if max_episode_steps not in (None, environment.spec.horizon):
         expected = f"be the horizon, {environment.spec.horizon}, or left out"
         raise ArgumentError("max_episode_steps", expected, max_episode_steps)
     return LinearMdpVectorEnv(environment, num_envs, observe=observe)
-
-
-def _build_by_name(maker: str, parameters: dict[str, Any]) -> LinearMdp:
-    environment: Any = build_environment(require_choice("maker", maker, list(MAKERS.values())), **parameters)
-    return environment
 
 
 def _require_reset(*, started: bool) -> None:

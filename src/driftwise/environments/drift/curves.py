@@ -103,7 +103,8 @@ class Abrupt(Drift):
     def __post_init__(self) -> None:
         at = require_increasing("at", self.at, at_least=1)
         object.__setattr__(self, "at", at)
-        object.__setattr__(self, "num_anchors", _anchors(self.num_anchors, len(at) + 1))
+        num_anchors = require_count("num_anchors", self.num_anchors or len(at) + 1, at_least=2)
+        object.__setattr__(self, "num_anchors", num_anchors)
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
         segment = np.searchsorted(np.array(self.at), episodes, side="right")
@@ -127,7 +128,8 @@ class Gradual(Drift):
         if len(knots) < 2:
             raise ArgumentError("knots", "be at least two increasing episodes", self.knots)
         object.__setattr__(self, "knots", knots)
-        object.__setattr__(self, "num_anchors", _anchors(self.num_anchors, len(knots)))
+        num_anchors = require_count("num_anchors", self.num_anchors or len(knots), at_least=2)
+        object.__setattr__(self, "num_anchors", num_anchors)
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
         position = np.interp(episodes, self.knots, np.arange(len(self.knots)))
@@ -184,10 +186,3 @@ def _between(position: np.ndarray, num_anchors: int) -> np.ndarray:
     part = (position - whole)[:, None]
     here, ahead = (one_hot((whole + k) % num_anchors, num_anchors, np.float64) for k in (0, 1))
     return (1 - part) * here + part * ahead
-
-
-def _anchors(num_anchors: int, segments: int) -> int:
-    """The number of anchors: one for each segment unless given."""
-    if type(num_anchors) is int and num_anchors == 0:
-        return segments
-    return require_count("num_anchors", num_anchors, at_least=2)

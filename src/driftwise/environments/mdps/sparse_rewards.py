@@ -75,17 +75,15 @@ def deep_sea(
     """
     drift = require_drift(drift)
     require_models((size, 2, 2 * size, size), drift, steps=size, size=size)
+    (row, column), anchors = np.indices((size, size)), []
     rng = np.random.default_rng(seed)
-    anchors = []
     for _ in range(drift.num_anchors):
         right = rng.integers(2, size=(size, size))
         reward, kernel = np.zeros((size, size, 2)), np.zeros((size, size, 2, size))  # [row, column, …]
-        for row, column in np.ndindex(size, size):
-            to_right = right[row, column]
-            reward[row, column, 1 - to_right] = move_cost / size
-            kernel[row, column, to_right, min(column + 1, size - 1)] = 1
-            kernel[row, column, 1 - to_right, max(column - 1, 0)] = 1
+        reward[row, column, 1 - right] = move_cost / size
         reward[-1, -1, right[-1, -1]] = 1
+        kernel[row, column, right, np.minimum(column + 1, size - 1)] = 1
+        kernel[row, column, 1 - right, np.maximum(column - 1, 0)] = 1
         anchors.append((reward, kernel))
     return tabular_mdp(anchors, horizon=size, drift=drift, rewards=rewards)
 
@@ -124,13 +122,11 @@ def combination_lock(
         good, swapped = (other, 0) if changing == "ends" else (0, other)
         for lock in (0, 1):
             positions = 1 + lock * (horizon - 1) + np.arange(horizon - 1)
-            kernel[0, lock ^ swapped, positions[0]] += intended
-            kernel[0, 1 - lock ^ swapped, positions[0]] += 1 - intended
-            for state, following, action in zip(positions, [*positions[1:], sink], right[lock], strict=True):
-                kernel[state, action, following] += intended
-                kernel[state, action, sink] += 1 - intended
-                kernel[state, 1 - action, following] += 1 - intended
-                kernel[state, 1 - action, sink] += 1 - (1 - intended)
+            for wrong, chance in enumerate((intended, 1 - intended)):
+                kernel[0, wrong ^ lock ^ swapped, positions[0]] += chance
+                kernel[positions[:-1], wrong ^ right[lock, :-1], positions[1:]] += chance
+                kernel[positions, wrong ^ right[lock], sink] += 1 - chance
+                kernel[positions[-1], wrong ^ right[lock, -1], sink] += chance
             reward[positions[-1], right[lock, -1]] = 1.0 if lock == good else 0.25
         return reward, kernel
 

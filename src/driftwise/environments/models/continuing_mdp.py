@@ -27,17 +27,10 @@ from driftwise.environments.environment import (
     require_path,
 )
 from driftwise.environments.mdps.sparse_rewards import river_anchors
-from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind, mix
+from driftwise.environments.models.linear_mdp import LinearMdp, ModelInputs, RewardKind, mix
 from driftwise.environments.models.tabular import tabular_mdp
 from driftwise.environments.planning import diameter, find_unreachable, optimal_gains
 from driftwise.parts.regression import fixed_table
-
-
-class StepInputs(NamedTuple):
-    """The model of a step."""
-
-    mixture: Array  # [J]
-    gain: Array  # the best one
 
 
 class ContinuingMdpArrays(NamedTuple):
@@ -52,10 +45,10 @@ class ContinuingMdpArrays(NamedTuple):
     def begin(self, agent: Agent) -> Carry:
         return Carry(agent.init(self.example), self.start)
 
-    def inputs(self, path: Array) -> StepInputs:
-        return StepInputs(path[:, :-1], path[:, -1])
+    def inputs(self, path: Array) -> ModelInputs:
+        return ModelInputs(path[:, :-1], path[:, -1])
 
-    def advance(self, agent: Agent, carry: Carry, inputs: StepInputs, run_key: Key, t: Any) -> PlayedEpisode:
+    def advance(self, agent: Agent, carry: Carry, inputs: ModelInputs, run_key: Key, t: Any) -> PlayedEpisode:
         xp, dtype = namespace(self.reward), self.reward.dtype
         here: Array = carry.position
         for_environment, for_plan, for_action = random.episode_keys(run_key, t)
@@ -68,7 +61,7 @@ class ContinuingMdpArrays(NamedTuple):
         features = self.example.values[here * self.reward.shape[-1] + action]
         episode = Episode(here[None], action[None], features[None], reward[None], successor[None])
         learnt = Carry(agent.update(carry.state, self.example, plan, episode), successor)
-        record = Record(reward, mean, inputs.gain)
+        record = Record(reward, mean, inputs.optimal_values)
         return PlayedEpisode(carry.state, self.example, plan, episode, record, learnt)
 
 

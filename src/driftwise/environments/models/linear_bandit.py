@@ -7,7 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -15,14 +15,9 @@ from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace
 from driftwise.base.part import number, part, require_single
+from driftwise.base.schema import NonNegative, get_checks
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Spec, Variation
-from driftwise.base.validation import (
-    ArgumentError,
-    require_array,
-    require_choice,
-    require_instance,
-    require_number,
-)
+from driftwise.base.validation import ArgumentError, require_array, require_instance
 from driftwise.environments.arms import Arms, Sampler
 from driftwise.environments.environment import Carry, Environment, PlayedEpisode, Record, require_path
 from driftwise.environments.paths import ParameterPath
@@ -151,21 +146,19 @@ class LinearBandit(Environment):
     arms: Arms
     path: ParameterPath
     rewards: BanditRewards = "gaussian"
-    noise_scale: float = 1.0
+    noise_scale: NonNegative = 1.0
     name: str = "linear_bandit"
     config: Mapping[str, Any] = field(default_factory=dict)
     link: LinkName = "identity"
     corruption: Corruption | None = None
 
     def __post_init__(self) -> None:
+        for name, check in get_checks(LinearBandit).items():
+            object.__setattr__(self, name, check(name, getattr(self, name)))
         require_instance("arms", self.arms, Arms)
         require_instance("path", self.path, ParameterPath)
-        require_choice("rewards", self.rewards, get_args(BanditRewards))
-        link_from_name(self.link)
         if self.corruption is not None:
             require_single(require_instance("corruption", self.corruption, Corruption))
-        scale = require_number("noise_scale", self.noise_scale, at_least=0)
-        object.__setattr__(self, "noise_scale", scale)
         if self.path.dim != self.arms.dim:
             raise ArgumentError("path", f"have the arms' dimension {self.arms.dim}", self.path.dim)
         if self.rewards != "gaussian" and self.link == "identity" and self.arms.all_features is None:

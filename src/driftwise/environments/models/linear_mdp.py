@@ -26,11 +26,11 @@ _MOST_NUMBERS = 1e11  # to go through for the variation of a path: minutes
 _LEAST_SHARE = 0.002  # of them that tell how many all will be
 
 
-class EpisodeInputs(NamedTuple):
+class ModelInputs(NamedTuple):
     """The model of an episode."""
 
     mixture: Array  # [J]
-    optimal_values: Array  # [S] V* of the first step
+    optimal_values: Array  # [S] V* of the first step; the best gain where there are no episodes
 
 
 class LinearMdpArrays(NamedTuple):
@@ -62,21 +62,19 @@ class LinearMdpArrays(NamedTuple):
     def begin(self, agent: Agent) -> Carry:
         return Carry(agent.init(self.example))
 
-    def inputs(self, path: Array) -> EpisodeInputs:
+    def inputs(self, path: Array) -> ModelInputs:
         def optimal(mixture: Array) -> Array:
             return planning.optimal_values(self.features, self.model(mixture))[0]
 
         at_once = max(1, _MODEL_ENTRIES // self.mu[0].size)
-        return EpisodeInputs(path, map_batched(optimal, path, at_once=at_once))
+        return ModelInputs(path, map_batched(optimal, path, at_once=at_once))
 
     def reward(self, mean: Array, luck: Array) -> Array:
         """Return the rewards of pairs with these means, given uniform numbers."""
         xp = namespace(mean)
         return xp.where(self.coin_rewards, xp.astype(luck < mean, mean.dtype), mean)
 
-    def advance(
-        self, agent: Agent, carry: Carry, inputs: EpisodeInputs, run_key: Key, t: Any
-    ) -> PlayedEpisode:
+    def advance(self, agent: Agent, carry: Carry, inputs: ModelInputs, run_key: Key, t: Any) -> PlayedEpisode:
         xp, dtype, features = namespace(self.theta), self.theta.dtype, self.features
         horizon, num_actions = self.theta.shape[1], features.shape[1]
         for_environment, for_plan, for_actions = random.episode_keys(run_key, t)
@@ -171,10 +169,10 @@ class LinearMdp(Environment):
         if self.positions is not None:
             positions = require_array("positions", self.positions, (num_states, num_actions, None))
             where = ("state", "action", "coordinate")
-            check_all(positions, "positions", "coordinate", "in [0, 1]", where, low=0.0, high=1.0)
+            check_all(positions, "positions", "coordinate", "in [0, 1]", where, 0.0, 1.0)
             if positions.shape[-1] == 2:
                 of_state = positions[..., 0] - positions[:, :1, 0]
-                check_all(of_state, "positions", "shift of the state", "0", where[:2], low=0.0, high=0.0)
+                check_all(of_state, "positions", "shift of the state", "0", where[:2], 0.0, 0.0)
             arrays["positions"] = positions
         for name, array in arrays.items():
             array.setflags(write=False)
@@ -204,8 +202,8 @@ class LinearMdp(Environment):
         if episodes.ndim != 1:
             raise ArgumentError("episodes", "be a list of episodes", episodes)
         weights = require_array("drift", self.drift.mixture(episodes), (len(episodes), len(self.theta)))
-        check_all(weights, "drift", "weight", "at least 0", ("place", "anchor"), low=0.0)
-        check_all(weights.sum(-1), "drift", "sum of the weights", "1", ("place",), low=1.0, high=1.0)
+        check_all(weights, "drift", "weight", "at least 0", ("place", "anchor"), 0.0, np.inf)
+        check_all(weights.sum(-1), "drift", "sum of the weights", "1", ("place",), 1.0, 1.0)
         return weights
 
     def changes(self, num_episodes: int) -> tuple[int, ...]:
