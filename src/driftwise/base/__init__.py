@@ -1,7 +1,4 @@
-"""Base: arrays, random numbers, the agent protocol, parts, validation and shared types.
-
-Agents, parts and environments of your own are made from these names.
-"""
+"""Base: arrays, randomness, agents, parts, validation, types: what your own agents and parts are made of."""
 
 from __future__ import annotations
 

@@ -49,10 +49,7 @@ class Agent(ABC):
 
     @abstractmethod
     def update(self, state: Any, features: FeatureTable, plan: Plan, episode: Episode) -> Any:
-        """The state after an episode, given the features and the plan it was played with.
-
-        It may consume the state.
-        """
+        """The state after an episode with these features and this plan; the given state may be consumed."""
 
     def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
         """The action in step `h`, drawn from the plan's policy with a number that is uniform in [0, 1)."""

@@ -37,10 +37,7 @@ def load_registered(purpose: Purpose) -> Any:
 def report_progress(
     progress: bool | ProgressCallback, say: Callable[..., str], first: str = ""
 ) -> Iterator[ProgressCallback]:
-    """A function to call with progress: the given one, one that does nothing, or for True one with a bar.
-
-    The bar shows what `say` makes of the arguments, and until it is called for the first time `first`.
-    """
+    """A function to call with progress; for True a bar shows `first`, then what `say` makes of its call."""
     if callable(progress):
         yield progress
     elif progress is False:

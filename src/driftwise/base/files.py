@@ -208,10 +208,7 @@ def output_folder(path: Path, names: Iterable[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, so that nobody else writes to it; an `OSError` if somebody does.
-
-    After a failure that leaves nothing else in the folder, the lock's file goes, while it is still locked.
-    """
+    """Lock a folder, or raise an `OSError`; after a failure a lock's file that is alone there is removed."""
     with require_extra("writing a folder", "cli"):
         from filelock import FileLock, Timeout
     lock = FileLock(folder / ".lock")

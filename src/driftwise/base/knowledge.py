@@ -1,7 +1,4 @@
-"""Knowledge of a problem besides features: typed extras of a table, and conditions.
-
-An agent lists the types it needs; an environment puts those that carry arrays into its tables.
-"""
+"""Knowledge of a problem besides features, by types that agents need: extras of a table, and conditions."""
 
 from __future__ import annotations
 

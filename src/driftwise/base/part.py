@@ -95,29 +95,8 @@ def record(cls: _T) -> _T:
 
     require_unique_name("a part", CONFIGURABLE, cls)
     cls.__post_init__ = check  # pyright: ignore[reportAttributeAccessIssue]
-    for name in ("__eq__", "__hash__", "__repr__"):
-        if vars(cls).get(name) is None:  # Python sets the hash of a class with an `__eq__` of its own to None
-            setattr(cls, name, vars(_Record)[name])
-    CONFIGURABLE[cls.__name__] = frozen = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
-    return frozen
-
-
-def _values(self: Any) -> dict[str, Any]:
-    return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-
-
-class _Record:
-    """Methods of all records: a dataclass would compile its own."""
-
-    def __eq__(self, other: Any) -> bool:
-        return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(tuple(_values(self).values()))
-
-    def __repr__(self) -> str:
-        named = (f"{name}={value!r}" for name, value in _values(self).items())
-        return f"{type(self).__qualname__}({', '.join(named)})"
+    CONFIGURABLE[cls.__name__] = cls = dataclasses.dataclass(frozen=True)(cls)
+    return cls
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(number, scalar, count, choice, member, members))
@@ -135,8 +114,9 @@ def is_part(value: Any) -> bool:
 def iterate_parts(value: Any) -> Iterator[Any]:
     """A part and all parts within it."""
     yield value
-    for inner in filter(is_part, _values(value).values()):
-        yield from iterate_parts(inner)
+    for field in dataclasses.fields(value):
+        if is_part(inner := getattr(value, field.name)):
+            yield from iterate_parts(inner)
 
 
 def stack_parts(parts: Sequence[Any]) -> Any:
@@ -231,7 +211,8 @@ def expand_grid(value: Any) -> tuple[Any, ...]:
 def to_config(value: Any) -> Any:
     """A part as nested tables of plain values: `{"type": "ExponentialWeights", "rate": 0.99}`."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {"type": type(value).__name__, **to_config(_values(value))}
+        values = {field.name: to_config(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {"type": type(value).__name__, **values}
     if isinstance(value, dict):
         return {key: to_config(item) for key, item in value.items()}
     if isinstance(value, tuple):
@@ -271,12 +252,13 @@ def extract_parameters(config: Mapping[str, Any]) -> dict[str, int | float]:
             elif isinstance(value, int | float) and not isinstance(value, bool):
                 numbers[*path, key] = value
 
-    def shorten(path: tuple[str, ...]) -> tuple[str, ...]:
-        endings = (path[-size:] for size in range(1, len(path)))
-        return next((end for end in endings if sum(key[-len(end) :] == end for key in numbers) == 1), path)
-
     collect(config)
-    return {".".join(shorten(path)): value for path, value in numbers.items()}
+    named = {}
+    for path, value in numbers.items():
+        endings = (path[-size:] for size in range(1, len(path)))
+        unique = (end for end in endings if sum(key[-len(end) :] == end for key in numbers) == 1)
+        named[".".join(next(unique, path))] = value
+    return named
 
 
 def describe_structure(config: Mapping[str, Any]) -> str:

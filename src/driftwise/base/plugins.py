@@ -34,13 +34,7 @@ _folders: dict[str, None] = {}
 
 
 def load_plugins(modules: Sequence[str] = (), folders: Sequence[str] = (), *, name: str = "import") -> None:
-    """Import the plugins of installed packages, and further modules.
-
-    Args:
-      modules: names, as `mylab` or `mylab.drifts`. One that cannot be imported is an error.
-      folders: where these may be found, if nowhere else.
-      name: what errors call `modules`.
-    """
+    """Import plugins of installed packages, and modules, also from some folders; errors call these `name`."""
     _load_installed()
     if isinstance(modules, str) or not all(
         isinstance(module, str) and all(part.isidentifier() for part in module.split("."))

@@ -86,10 +86,7 @@ class LazyKey:
 
 
 def fold(key: Key, address: Any) -> Key:
-    """The key at an integer address below `key`; arrays of either give arrays of keys `[..., 2]`.
-
-    Python's integers may have more than 32 bits.
-    """
+    """The key at an integer address below `key`, of any size in Python; arrays of either give `[..., 2]`."""
     xp = namespace(key)
     above = address >> 32 if isinstance(address, int) else 0
     low = xp.asarray(address & _WORD if above else address, dtype=xp.uint32)[..., None]

@@ -163,9 +163,7 @@ def build_from_table(
     owner: str = "",
     path: str = "",
 ) -> Any:
-    """Call `maker` with a table's values, held against its signature.
-
-    A parameter that ends in `_`, because the word is one of Python's, is the key without it.
+    """Call `maker` with a table's values, held against its signature (its `import_` is the key `import`).
 
     Args:
       known: functions for arguments that the caller knows itself, which are no keys of tables.

@@ -71,17 +71,14 @@ def run_study(
     """Run every agent of a study.
 
     Args:
-      checkpoints: a folder for the state of unfinished simulations and the curves of finished ones; a run
-        that was stopped goes on from there, to the same bytes.
-      engine: what runs the simulations, from `driftwise.simulation.engines`; it needs `checkpoints`. This
-        process unless given.
+      checkpoints: a folder from which a run that was stopped goes on, to the same bytes.
+      engine: from `driftwise.simulation.engines`; it needs `checkpoints`. This process unless given.
       device: `"cpu"` or `"gpu"`; what JAX would take unless given.
       progress: called with a `Progress`: for every agent at the start, then after every part of its episodes.
       on_chunk: called with a `driftwise.simulation.tasks.Chunk`: the curves of every chunk of episodes, of
-        one agent in one environment and at most 64 of its runs, as soon as they are known here. What
-        checkpoints had already is included. What it raises ends the run, as with `poll`.
-      poll: called several times a second by engines, else about every second; what it raises ends the run,
-        and the checkpoints have all that was played.
+        one agent in one environment and at most 64 of its runs, those of checkpoints too. What it raises
+        ends the run, as with `poll`.
+      poll: called about every second, or more often; what it raises ends the run, and nothing played is lost.
       recompute: compute again what other code or other versions computed, instead of refusing it.
       tasks: those of `fitting_tasks`, with the same engine and device; they are made here unless given.
     """
@@ -123,10 +120,7 @@ def fitting_tasks(study: Study, *, engine: Engine | None = None, device: Device 
 
 
 def _progress_by_agent(owned: OwnedTasks, listener: ProgressListener) -> Callable[[int, int, int], None]:
-    """Return a listener to the progress of numbered tasks that reports the progress of agents.
-
-    Every agent is reported at the start, so that a listener knows the total.
-    """
+    """Return a listener to the progress of tasks that reports that of agents, of all of them at the start."""
     numbers: dict[tuple[str, str], list[int]] = defaultdict(list)  # of the tasks of each agent
     for number, (group, _) in enumerate(owned):
         numbers[group.environment_label, group.label].append(number)

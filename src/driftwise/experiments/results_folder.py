@@ -126,11 +126,7 @@ def read_table(
 
 
 def results_table(results: Mapping[tuple[str, str], Result]) -> pa.Table:
-    """Return a row for each environment, agent, run and point; episodes count from 1.
-
-    `results` are keyed by the labels of environment and agent. Each diagnostic is a column, null for
-    agents without it.
-    """
+    """Return a row for each environment, agent, run and point; diagnostics that an agent has not are null."""
     tables = [_rows(*labels, result) for labels, result in results.items()]
     return pa.concat_tables(tables, promote_options="default").unify_dictionaries().combine_chunks()
 

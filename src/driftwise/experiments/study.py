@@ -154,10 +154,7 @@ def load_experiment(path: str | os.PathLike[str]) -> Experiment:
 
 
 def find_study(file_or_name: str | Path, **sizes: Any) -> Study:
-    """Return the study of `find_experiment`, at the sizes that `prepare` takes.
-
-    The modules that an experiment names may be beside its file.
-    """
+    """Return the study of a file or a name, at the sizes of `prepare`; its plugins may be beside the file."""
     experiment, path = find_experiment(file_or_name), Path(file_or_name)
     with prefix_errors(os.fspath(file_or_name)):
         folder = path.resolve().parent if path.is_file() else Path.cwd()

@@ -136,10 +136,7 @@ def _seal(arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def lengthen(folder: Path, task: Task, *, recompute: bool = False) -> None:
-    """Give a task the checkpoint of the same task with fewer episodes, if the folder has one with its states.
-
-    With `recompute`, one of other code or other versions is skipped instead of refused.
-    """
+    """Give a task the states of the same one with fewer episodes; outdated ones are refused, or skipped."""
     path = folder / checkpoint_name(task)
     for source in [] if path.exists() else shorter_checkpoints(folder, task):
         before = replace(task, num_episodes=int(source.stem.partition("-")[2]))

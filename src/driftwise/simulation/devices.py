@@ -150,10 +150,7 @@ _CACHED_SECONDS = 0.1  # of compilation; JAX's own limit is one second, and most
 
 @functools.cache
 def enable_compilation_cache() -> None:
-    """Let JAX cache what it compiles, unless the user or the calling program has decided about that.
-
-    JAX has one such folder for a process, which the calling program then uses as well.
-    """
+    """Let JAX cache what the process compiles, unless the user or the calling program has decided on that."""
     folder = cache_folder(os.environ)
     if jax.config.jax_compilation_cache_dir is not None or folder is None:  # pyright: ignore
         return

@@ -93,10 +93,7 @@ class RunState(NamedTuple):
 
 @functools.partial(jax.jit, static_argnames="grid_size", compiler_options=_OPTIONS)
 def init_states(agents: Agent, world: EnvironmentArrays, grid_size: int) -> tuple[RunState, dict[str, Array]]:
-    """Return the first states `[grid, ...]` of all agents, the same in every run, and first diagnostics.
-
-    A point has the diagnostics sorted by their names, after a record.
-    """
+    """Return first states `[grid, ...]`, the same in every run, and diagnostics, sorted in points by name."""
 
     def begin(agent: Agent) -> tuple[RunState, dict[str, Array]]:
         first = world.begin(agent)

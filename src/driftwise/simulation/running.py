@@ -124,10 +124,9 @@ def run_tasks(
     Args:
       engine: from `driftwise.simulation.engines`; None runs the tasks here, one after the other.
       progress: called with the episodes of a task that are finished, at its beginning and whenever they grow.
-      on_chunk: called with the number of a task and each of its chunks, on an engine whenever it writes a
-        checkpoint; chunks that an earlier call has played are reported too.
-      recompute: replace checkpoints of other code or other versions, instead of refusing them.
+      on_chunk: called with the number of a task and each of its chunks, those of an earlier call too.
       poll: called several times a second by engines, else about every second; what it raises ends the run.
+      recompute: replace checkpoints of other code or other versions, instead of refusing them.
     """
     poll = poll or (lambda: None)
     furthest: dict[int, int] = {}

@@ -111,10 +111,7 @@ class Simulation:
             self._state = program.repeat_for_runs(states, self._split)
 
     def advance(self, seconds: float | None = None) -> None:
-        """Play the next episodes to the end of their chunk; for about so many `seconds`, if they are given.
-
-        Numbers do not depend on how many that is: the program and its inputs are the same.
-        """
+        """Play to the end of the chunk, or for about so many seconds; numbers do not depend on how many."""
         started, task = time.perf_counter(), self.task
         self._begin()
         first = self.done % task.chunk_size

@@ -124,12 +124,10 @@ class Engine(Protocol):
     def at_once(self) -> int: ...  # tasks that run at a time on this machine
 
     def finish(self, tasks: Sequence[Job], folder: Path, report: OnProgress, poll: Poll) -> None:
-        """Bring the checkpoint of every task in the folder to its end.
+        """Bring the checkpoint of every task in the folder to its end, or until `poll` raises something.
 
-        The first report of a task has the episodes that were finished before. What `poll` raises stops the
-        tasks at their next checkpoint.
+        The first report of a task has the episodes that were finished before.
         """
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -137,10 +137,7 @@ def _prepare(board: _Board, plugins: Plugins, cpus: int) -> None:
 
 
 def _end(number: int, frame: Any) -> None:
-    """End this worker after the part that it plays, which is saved.
-
-    SIGTERM comes from the pool when another worker has died, or from whoever ends all processes together.
-    """
+    """End this worker, as its pool or the system asks, after the part that it plays, which is saved."""
     global _ending
     _ending = True
     if not _busy:
