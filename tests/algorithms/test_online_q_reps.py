@@ -9,7 +9,7 @@ from scipy.special import rel_entr
 
 import driftwise as dw
 from driftwise.algorithms import online_q_reps
-from driftwise.algorithms.linear_mdps.online_q_reps import DescentState, OccupancyDescent
+from driftwise.algorithms.linear_mdps.online_q_reps import DualState, OccupancyDescent
 from driftwise.base import Episode, Model, random
 from driftwise.environments import LinearMdp, oil_discovery, random_linear_mdp
 from driftwise.parts import ExactInverse, GeometricResampling
@@ -67,7 +67,7 @@ def test_uniform_episodes_come_as_often_as_asked_for():
     """Of 500, within four standard errors; the estimates are such that no other policy is uniform."""
     environment, agent = make("oil_discovery"), online_q_reps(SPEC, **AGENT)
     sums = np.random.default_rng(0).normal(size=(3, 12))
-    state = DescentState(sums, np.zeros((3, 12)), np.asarray(3))
+    state = DualState(sums, np.zeros((3, 12)), np.asarray(3))
     shown = environment.to_arrays(needs=agent.needs).example
     plans = [agent.plan(state, shown, random.fold(random.key(1), t)) for t in range(500)]
     share = np.mean([(plan.policy == 0.5).all() for plan in plans])
@@ -88,7 +88,7 @@ def test_with_one_hot_features_no_policy_is_better_and_the_dual_has_no_gap(seed)
         gain = np.sum(model.expected(visits) * sums)
         return float(gain - entropy / RATES["learning_rate"] - conditional / RATES["softness"])
 
-    found = agent.solve_dual(model, prior, DescentState(sums, np.zeros_like(sums), np.asarray(1)))
+    found = agent.solve_dual(model, prior, DualState(sums, np.zeros_like(sums), np.asarray(1)))
     best = agent.primal_variables(model, prior, sums, found).policy
     dual = textbook.Dual(environment.features, kernel_of(environment), environment.initial, **RATES)
     assert objective(best) == pytest.approx(dual(found, sums), abs=1e-8)
@@ -118,7 +118,7 @@ def test_estimates_have_the_rewards_for_their_mean():
     world = environment.to_arrays(needs=agent.needs)
     model, true = model_of(environment), environment.model(0)
     sums = np.random.default_rng(0).normal(size=(2, 3))
-    state = DescentState(sums, np.zeros_like(sums), np.asarray(5))
+    state = DualState(sums, np.zeros_like(sums), np.asarray(5))
     key = random.key(0)
     planned = agent.plan(state, world.example, key)
     chosen = agent.primal_variables(
@@ -181,7 +181,7 @@ def test_single_precision_is_close():
 def test_it_believes_the_values_of_its_policy_if_estimates_are_right():
     environment = make("oil_discovery", STATIONARY)
     agent, true = online_q_reps(SPEC, **AGENT), environment.model(0)
-    state = DescentState(7 * true.theta, np.zeros((3, 12)), np.asarray(7))
+    state = DualState(7 * true.theta, np.zeros((3, 12)), np.asarray(7))
     q, values = agent.evaluate_policy(model_of(environment), drawn_policy(2), state)
     exact = dw.planning.policy_values(environment.features, true, drawn_policy(2))
     np.testing.assert_allclose(values, exact[:3], rtol=0, atol=1e-12)

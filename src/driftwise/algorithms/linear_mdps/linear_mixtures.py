@@ -3,17 +3,9 @@
 import math
 from typing import Any, Literal, NamedTuple, Unpack
 
-import numpy as np
-
 from driftwise.algorithms import any_forgetting
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.any_forgetting import (
-    KEYWORDS,
-    AnyForgetting,
-    ForgettingRun,
-    choose_forgetting,
-    read_run,
-)
+from driftwise.algorithms.any_forgetting import KEYWORDS, AnyForgetting, ForgettingRun, choose_forgetting
 from driftwise.base import Agent, AnchorMeasures, Forgetting, MeanRewards, member, number
 from driftwise.base.arrays import namespace, scan
 from driftwise.base.part import part
@@ -22,7 +14,7 @@ from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Num
 from driftwise.base.validation import require_count
 from driftwise.parts import BernsteinRadius, ConfidenceRadius, MixtureRadius, ValueTargeted, VarianceWeights
 from driftwise.parts.exploration import radius_at
-from driftwise.parts.regression import linear, quadratic
+from driftwise.parts.regression import linear, quadratic, step_ceilings
 from driftwise.parts.value_targeted import empty_mixture, expected_values, mixture_estimate, value_sample
 from driftwise.theory.tuning import mirror_descent_step, opt_wlsvi_rate, restart_period
 
@@ -55,7 +47,7 @@ class PolicyOptimisation(Agent):
         policy = xp.exp(state.log_policy)
         inverse, weights = mixture_estimate(moments)
         radius = xp.broadcast_to(radius_at(self.radius, moments), (horizon, 1))
-        most = xp.asarray(np.arange(horizon, 0, -1), dtype=policy.dtype)  # from each step on
+        most = xp.asarray(step_ceilings(horizon, tight=True), dtype=policy.dtype)
 
         def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, ...]]:
             policy, rewards, measures, inverse, weights, radius, most = x
@@ -96,7 +88,7 @@ def tune_oppo(spec: Spec, *, num_episodes: int, **options: Unpack[ForgettingRun]
     With a forgetting the policy restarts after LSVI-UCB-Restart's period, with the step size for as many
     episodes; this is ours. Without, `variation` is not used.
     """
-    given, horizon = read_run(ForgettingRun, options), spec.horizon
+    given, horizon = any_forgetting.read_run(ForgettingRun, options), spec.horizon
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=given["variation"])
     memory = any_forgetting.linear_keyword(spec, given["forgetting"], **run)
     stretch = restart_period(dim=spec.dim, horizon=horizon, **run) if memory else num_episodes
@@ -149,24 +141,17 @@ def tune_ucrl_vtr(
 
     $J$ is `num_kernels`, `len(environment.mu)`. $\ell = \log(\det\Lambda/\lambda^J)$, or its bound for
     exponential weights. $\delta' = \delta/(HN)$ with $N$ epochs for restarts, episodes for weights and
-    windows, else 1. `beta_scale` is $c$. Exponential weights have $\log(1/\eta) = \sqrt{P/(JHK)}$ for the
-    path $P =
-    \sum_{k,h} \|\theta_{k+1,h} - \theta_{k,h}\|$ of $\theta = \sqrt J c$, which is `variation`; windows and
-    epochs have $\lceil\sqrt{JHK/P}\rceil$ episodes. This is ours, by analogy with OPT-WLSVI and not proved.
+    windows, else 1. `beta_scale` is $c$. Exponential weights have $\log(1/\eta) = \sqrt{P/(JHK)}$ for
+    `variation`, the path $P = \sum_{k,h} \|\theta_{k+1,h} - \theta_{k,h}\|$ of $\theta = \sqrt J c$; windows
+    and epochs have $\lceil\sqrt{JHK/P}\rceil$ episodes. This is ours, by analogy with OPT-WLSVI, not proved.
     """
     given, memory = _options_and_memory(spec, num_kernels, num_episodes, options)
     by_epochs = given["forgetting"] in ("none", "restart")
     shares = -(-num_episodes // memory.get("period", num_episodes)) if by_epochs else num_episodes
-    radius = ConfidenceRadius(
-        noise_scale=0.5,
-        norm_bound=math.sqrt(num_kernels),
-        delta=given["delta"],
-        information="count" if given["forgetting"] == "exponential" else "determinant",
-        spread="epochs" if by_epochs else "rounds",
-        shares=spec.horizon * shares,
-        scale=given["beta_scale"],
-    )
-    return dict(radius=radius, **memory)
+    numbers: Any = dict(noise_scale=0.5, norm_bound=math.sqrt(num_kernels), delta=given["delta"])
+    numbers |= dict(information="count" if given["forgetting"] == "exponential" else "determinant")
+    numbers |= dict(spread="epochs" if by_epochs else "rounds", shares=spec.horizon * shares)
+    return dict(radius=ConfidenceRadius(**numbers, scale=given["beta_scale"]), **memory)
 
 
 def _options_and_memory(
@@ -219,14 +204,10 @@ def tune_ucrl_vtr_plus(
     $J$ is `num_kernels`, `len(environment.mu)`; `num_episodes` and `variation` are for the forgetting alone.
     """
     given, memory = _options_and_memory(spec, num_kernels, num_episodes, options)
-    numbers = given["delta"], given["beta_scale"]
-    return dict(
-        radius=BernsteinRadius(spec.horizon, "values", *numbers),
-        variance_radius=BernsteinRadius(spec.horizon, "weights", *numbers),
-        squares_radius=BernsteinRadius(spec.horizon, "squares", *numbers),
-        ridge=1 / num_kernels,
-        **memory,
-    )
+    kinds: dict[str, Any] = dict(radius="values", variance_radius="weights", squares_radius="squares")
+    for name, kind in kinds.items():
+        memory[name] = BernsteinRadius(spec.horizon, kind, given["delta"], given["beta_scale"])
+    return dict(ridge=1 / num_kernels, **memory)
 
 
 @tuned_by(tune_ucrl_vtr_plus, "radius", "variance_radius", "squares_radius", "ridge", *KEYWORDS)

@@ -20,7 +20,7 @@ from driftwise.theory.tuning import restart_period
 _MOST_STEPS = 30  # of Newton's method for an episode; a few are enough unless rates are very high
 
 
-class DescentState(NamedTuple):
+class DualState(NamedTuple):
     rewards: Array  # [H, d] Σ θ̂
     dual: Array  # [H, d] Z of the last episode
     tick: Array  # episodes since the last start
@@ -49,12 +49,12 @@ class OccupancyDescent(Agent):
     def optimistic(self) -> bool:
         return False
 
-    def init(self, features: FeatureTable) -> DescentState:
+    def init(self, features: FeatureTable) -> DualState:
         xp, dtype = namespace(features.values), features.values.dtype
         zero = xp.zeros((self.spec.horizon, self.spec.dim), dtype=dtype)
-        return DescentState(zero, zero, xp.asarray(0, dtype=xp.int64))
+        return DualState(zero, zero, xp.asarray(0, dtype=xp.int64))
 
-    def plan(self, state: DescentState, features: FeatureTable, key: Key) -> Plan:
+    def plan(self, state: DualState, features: FeatureTable, key: Key) -> Plan:
         xp, model = namespace(state.dual), KnownModel.of(features)
         shape = (self.spec.horizon, self.spec.num_states, self.spec.num_actions)
         even = xp.ones(shape, dtype=state.dual.dtype) / self.spec.num_actions
@@ -67,15 +67,13 @@ class OccupancyDescent(Agent):
         q, values = self.evaluate_policy(model, policy, state)
         return Plan(dual, xp.zeros_like(q), q, policy, values, drawn=inverse)
 
-    def update(
-        self, state: DescentState, features: FeatureTable, plan: Plan, episode: Episode
-    ) -> DescentState:
+    def update(self, state: DualState, features: FeatureTable, plan: Plan, episode: Episode) -> DualState:
         xp, tick = namespace(state.dual), state.tick + 1
         rewards = state.rewards + matvec(plan.drawn, episode.features) * episode.rewards[:, None]
         goes_on = xp.where(tick == xp.asarray(self.period), 0, 1)
-        return DescentState(goes_on * rewards, goes_on * plan.weights, goes_on * tick)
+        return DualState(goes_on * rewards, goes_on * plan.weights, goes_on * tick)
 
-    def evaluate_policy(self, model: KnownModel, policy: Array, state: DescentState) -> tuple[Array, Array]:
+    def evaluate_policy(self, model: KnownModel, policy: Array, state: DualState) -> tuple[Array, Array]:
         """Action values and values of a policy if rewards are the mean of their estimates."""
         xp = namespace(policy)
         rewards = state.rewards / xp.maximum(state.tick, 1)
@@ -104,21 +102,19 @@ class OccupancyDescent(Agent):
         reached = xp.concat([model.initial[None], arrived[:-1]])
         return Primal(policy, occupancy, reached[..., None] * policy)
 
-    def solve_dual(self, model: KnownModel, prior: Array, state: DescentState) -> Array:
+    def solve_dual(self, model: KnownModel, prior: Array, state: DualState) -> Array:
         """The minimiser of the dual, sought from that of the last episode."""
         xp, small = namespace(state.dual), _small(state.dual)
 
         def improve(carry: tuple) -> tuple:
             dual, _, count = carry
-            step, slope = self.newton_step(model, prior, state.rewards, dual)
+            step, slope = self.descend(model, prior, state.rewards, dual)
             return dual + step, slope, count + 1
 
         start = (state.dual, xp.asarray(xp.inf, dtype=state.dual.dtype), xp.asarray(0))
         return while_loop(lambda carry: (carry[1] > small) & (carry[2] < _MOST_STEPS), improve, start)[0]
 
-    def newton_step(
-        self, model: KnownModel, prior: Array, rewards: Array, dual: Array
-    ) -> tuple[Array, Array]:
+    def descend(self, model: KnownModel, prior: Array, rewards: Array, dual: Array) -> tuple[Array, Array]:
         """A damped step of Newton's method, and how steep the dual was before it.
 
         The second derivative is block tridiagonal. As a constant more in `φᵀZ_h` changes nothing, half the

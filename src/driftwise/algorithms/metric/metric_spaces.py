@@ -5,14 +5,10 @@ from typing import Any, NamedTuple, Unpack, get_args
 
 import numpy as np
 
+from driftwise import theory
+from driftwise.algorithms import any_forgetting
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.any_forgetting import (
-    KEYWORDS,
-    AnyForgetting,
-    TheoryRun,
-    choose_forgetting,
-    read_run,
-)
+from driftwise.algorithms.any_forgetting import KEYWORDS, AnyForgetting, TheoryRun, read_run
 from driftwise.algorithms.tabular.counting import greedy_plan
 from driftwise.base import Agent, Positions, Sample, Variation, WeightFunction, member, number
 from driftwise.base.arrays import namespace, scan, where_tree
@@ -20,17 +16,11 @@ from driftwise.base.part import part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_instance, require_number
 from driftwise.parts.regression import empty_moments
-from driftwise.theory.tuning import (
-    KernelTuning,
-    kernel_bandwidth,
-    kernel_rate,
-    partition_period,
-    tabular_log_term,
-)
+from driftwise.theory.tuning import KernelTuning, tabular_log_term
 
 
-class PartitionState(NamedTuple):
-    """The partition. All pairs of a square hold its values, so that cutting it changes a depth."""
+class Partition(NamedTuple):
+    """Squares of pairs, each pair with the values of its square, so that cutting one changes a depth."""
 
     q: Array  # [H, N]
     bonus: Array  # [H, N] all bonuses that q contains
@@ -48,19 +38,17 @@ class AdaptiveQLearning(Agent):
     radius: Numeric = number(at_least=0)
     period: Numeric = number(at_least=0, integer=True, default=0)
 
-    def init(self, features: FeatureTable) -> PartitionState:
+    def init(self, features: FeatureTable) -> Partition:
         positions: Array = features.get(Positions).array
         if (coordinates := positions.shape[-1]) != 2:
             raise ArgumentError("positions", "have 2 coordinates, of state and action", coordinates)
-        return self._fresh(positions)
+        return self._initial_state(positions)
 
-    def plan(self, state: PartitionState, features: FeatureTable, key: Key) -> Plan:
+    def plan(self, state: Partition, features: FeatureTable, key: Key) -> Plan:
         shape = (self.spec.horizon, self.spec.num_states, self.spec.num_actions)
         return greedy_plan(state.q.reshape(shape), state.bonus.reshape(shape), self.spec.horizon)
 
-    def update(
-        self, state: PartitionState, features: FeatureTable, plan: Plan, episode: Episode
-    ) -> PartitionState:
+    def update(self, state: Partition, features: FeatureTable, plan: Plan, episode: Episode) -> Partition:
         positions: Array = features.get(Positions).array
         xp, horizon = namespace(state.q), self.spec.horizon
         pair, steps = episode.states * self.spec.num_actions + episode.actions, np.arange(self.spec.horizon)
@@ -72,20 +60,20 @@ class AdaptiveQLearning(Agent):
         newest = self.radius / xp.sqrt(count)
         goal = (episode.rewards + plan.successor_values(episode.successors))[:, None] + newest
         share = (horizon + 1) / (horizon + count)
-        learnt = PartitionState(
+        learnt = Partition(
             q=xp.where(here, (1 - share) * state.q + share * goal, state.q),
             bonus=xp.where(here, (1 - share) * state.bonus + share * newest, state.bonus),
             count=xp.where(here, count, state.count),
             depth=xp.where(here & (count >= sides[..., 0] ** 2), depth + 1, state.depth),
             tick=state.tick + 1,
         )
-        return where_tree(learnt.tick == self.period, self._fresh(positions), learnt)
+        return where_tree(learnt.tick == self.period, self._initial_state(positions), learnt)
 
-    def _fresh(self, positions: Array) -> PartitionState:
-        xp, horizon = namespace(positions), self.spec.horizon
-        nothing = xp.zeros((horizon, len(positions)), dtype=positions.dtype)
-        most, whole = nothing + horizon, xp.astype(nothing, xp.int32)
-        return PartitionState(most, most, nothing, whole, xp.asarray(0, dtype=xp.int64))
+    def _initial_state(self, positions: Array) -> Partition:
+        xp, shape = namespace(positions), (self.spec.horizon, len(positions))
+        nothing, whole = xp.zeros(shape, dtype=positions.dtype), xp.zeros(shape, dtype=xp.int32)
+        most = nothing + self.spec.horizon
+        return Partition(most, most, nothing, whole, xp.asarray(0, dtype=xp.int64))
 
 
 def tune_adaptive_q_learning(
@@ -96,7 +84,7 @@ def tune_adaptive_q_learning(
     The `variation` is `environment.variation(K, norm="pairs").total`; for 0 the period is the whole run.
     """
     options, num_episodes = read_run(TheoryRun, run), run["num_episodes"]
-    period = partition_period(num_episodes=num_episodes, variation=variation)
+    period = theory.tuning.partition_period(num_episodes=num_episodes, variation=variation)
     lipschitz = require_number("lipschitz", lipschitz, at_least=0)
     noise = 2 * math.sqrt(spec.horizon**3 * math.log(4 * spec.horizon * num_episodes / options["delta"]))
     return dict(radius=options["beta_scale"] * (noise + 4 * lipschitz), period=period)
@@ -177,9 +165,8 @@ class KernelValueIteration(Agent):
 
     def update(self, state: KernelState, features: FeatureTable, plan: Plan, episode: Episode) -> KernelState:
         positions: Array = features.get(Positions).array
-        xp = namespace(state.visited)
         moments = self.forgetting.update(state.moments, self._sample(episode, positions))
-        here = self._pair(episode)[:, None] == xp.arange(len(positions))
+        here = self._pair(episode)[:, None] == namespace(state.visited).arange(len(positions))
         return KernelState(moments, state.visited | here)
 
     def _pair(self, episode: Episode) -> Array:
@@ -228,10 +215,10 @@ def tune_kernel_ucbvi(
     scale = options.pop("beta_scale")
     run: dict[str, Any] = dict(num_episodes=given["num_episodes"], variation=variation)
     return dict(
-        bandwidth=kernel_bandwidth(**run, tuning=tuning),
+        bandwidth=theory.tuning.kernel_bandwidth(**run, tuning=tuning),
         radius=scale * spec.horizon * math.sqrt(tabular_log_term(spec, 2, **options) / 2),
         lipschitz=lipschitz,
-        rate=kernel_rate(**run, horizon=spec.horizon, tuning=tuning),
+        rate=theory.tuning.kernel_rate(**run, horizon=spec.horizon, tuning=tuning),
     )
 
 
@@ -271,5 +258,5 @@ def kernel_ucbvi(
     "Kernel-Based Reinforcement Learning: A Finite-Time Analysis", 2021.
     Deviations from the papers: each term of the bonus has one factor for constants and logarithms.
     """
-    chosen = require_instance("forgetting", choose_forgetting(**forgetting), WeightFunction)
+    chosen = require_instance("forgetting", any_forgetting.choose_forgetting(**forgetting), WeightFunction)
     return KernelValueIteration(spec, chosen, bandwidth, radius, lipschitz, ridge, bias_scale)

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from driftwise.algorithms.any_forgetting import Clip
 from driftwise.base import Agent, ArgumentError, Array, FeatureTable, Plan, Spec
 from driftwise.base.arrays import namespace
 from driftwise.parts.policies import greedy_policy
@@ -21,11 +22,11 @@ def require_all_actions(features: FeatureTable) -> None:
         raise ArgumentError("features", expected, features, "some missing")
 
 
-def value_ceilings(spec: Spec, like: Array, *, tight: bool) -> Array:
+def value_ceilings(spec: Spec, like: Array, clip: Clip) -> Array:
     """H, or the `H−h+1` that can be had from each step on: `[H, S, A]`."""
-    xp, most = namespace(like), step_ceilings(spec.horizon, tight=tight)
-    empty = xp.zeros((spec.horizon, spec.num_states, spec.num_actions), dtype=like.dtype)
-    return empty + xp.asarray(most, dtype=like.dtype)[:, None, None]
+    xp, most = namespace(like), step_ceilings(spec.horizon, tight=clip == "tight")
+    shape = spec.horizon, spec.num_states, spec.num_actions
+    return xp.zeros(shape, dtype=like.dtype) + xp.asarray(most, dtype=like.dtype)[:, None, None]
 
 
 def greedy_plan(q: Array, bonus: Array, ceilings: Array | float) -> Plan:

@@ -35,13 +35,13 @@ class OptimisticQLearning(TableAgent):
 
     def init(self, features: FeatureTable) -> QState:
         counting.require_all_actions(features)
-        most = value_ceilings(self.spec, features.values, tight=self.clip == "tight")
+        most = value_ceilings(self.spec, features.values, self.clip)
         nothing = namespace(most).zeros_like(most)
         spread = RunningVariance(nothing, nothing) if self.bonus == "bernstein" else None
         return QState(nothing, most, spread, nothing)
 
     def plan(self, state: QState, features: FeatureTable, key: Key) -> Plan:
-        ceilings = value_ceilings(self.spec, state.bonus, tight=self.clip == "tight")
+        ceilings = value_ceilings(self.spec, state.bonus, self.clip)
         return counting.greedy_plan(state.estimate + state.bonus, state.bonus, ceilings)
 
     def update(self, state: QState, features: FeatureTable, plan: Plan, episode: Episode) -> QState:

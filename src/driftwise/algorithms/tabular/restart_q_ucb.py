@@ -112,7 +112,7 @@ class StagedQLearning(TableAgent):
         return xp.where(lower, estimate, plain), xp.where(lower, bonus, plain_bonus)
 
     def _initial_state(self, like: Array) -> StagedState:
-        xp, q = namespace(like), counting.value_ceilings(self.spec, like, tight=True)
+        xp, q = namespace(like), counting.value_ceilings(self.spec, like, "tight")
         nothing, first, reference = xp.zeros_like(q), xp.full_like(q, self.spec.horizon), None
         if self.bonus == "freedman":
             none = RunningVariance(nothing, nothing)

@@ -4,13 +4,7 @@ from typing import Any, Literal, NamedTuple, Unpack
 
 from driftwise.algorithms import any_forgetting
 from driftwise.algorithms.algorithm import register, tuned_by
-from driftwise.algorithms.any_forgetting import (
-    KEYWORDS,
-    AnyForgetting,
-    Clip,
-    ForgettingRun,
-    choose_forgetting,
-)
+from driftwise.algorithms.any_forgetting import KEYWORDS, AnyForgetting, Clip, ForgettingRun
 from driftwise.algorithms.tabular.counting import TableAgent, greedy_plan, require_all_actions, value_ceilings
 from driftwise.base import Forecast, Forecaster, Forgetting, MeanRewards, Numeric, SharedSteps, member, number
 from driftwise.base.arrays import namespace, scan
@@ -28,7 +22,7 @@ _DOUBT = 0.1  # visits that a forecast has to outweigh, as if they had shown 0
 _LEAST = 1e-20  # visits: with fewer every bonus fills the range, and no quotient may overflow
 
 
-class CountingState(NamedTuple):
+class CountState(NamedTuple):
     moments: Moments  # gram [H, S, A, 1, 1], cross [H, S, A, 1, 1+S]
     bound: Array | None  # [H, S, A] the last Q, if no later one may be above it
 
@@ -63,12 +57,13 @@ class CountingValueIteration(TableAgent, Forecaster):
         asked = {MeanRewards: self.rewards == "known", SharedSteps: self.steps == "shared"}
         return tuple(kind for kind, is_needed in asked.items() if is_needed)
 
-    def init(self, features: FeatureTable) -> CountingState:
+    def init(self, features: FeatureTable) -> CountState:
         require_all_actions(features)
         moments = empty_counts(self.spec, self.forgetting, features)
-        return CountingState(moments, self._ceilings(moments.gram) if self.monotone else None)
+        bound = value_ceilings(self.spec, moments.gram, self.clip) if self.monotone else None
+        return CountState(moments, bound)
 
-    def plan(self, state: CountingState, features: FeatureTable, key: Key) -> Plan:
+    def plan(self, state: CountState, features: FeatureTable, key: Key) -> Plan:
         counts = self._counts(state.moments, features)
         xp, horizon, log = namespace(counts[0]), self.spec.horizon, self.log_term
 
@@ -90,26 +85,23 @@ class CountingValueIteration(TableAgent, Forecaster):
                 q = xp.minimum(q, last)
             return xp.max(q, axis=-1), (q - estimate, q)
 
-        xs = (self._ceilings(counts[0]), *counts, *(() if state.bound is None else (state.bound,)))
+        ceilings = value_ceilings(self.spec, counts[0], self.clip)
+        xs = (ceilings, *counts, *(() if state.bound is None else (state.bound,)))
         start = xp.zeros(self.spec.num_states, dtype=counts[0].dtype)
         _, (bonus, q) = scan(step, start, xs, reverse=True)
         return greedy_plan(q, bonus, q)
 
-    def update(
-        self, state: CountingState, features: FeatureTable, plan: Plan, episode: Episode
-    ) -> CountingState:
+    def update(self, state: CountState, features: FeatureTable, plan: Plan, episode: Episode) -> CountState:
         learnt = self.forgetting.update(state.moments, visits(self.spec, episode))
-        return CountingState(learnt, None if state.bound is None else plan.q)
+        return CountState(learnt, None if state.bound is None else plan.q)
 
     def policy(self, q: Array) -> Array:
         return greedy_policy(q)
 
-    def memory(self, state: CountingState) -> Array:
+    def memory(self, state: CountState) -> Array:
         return state.moments.weight
 
-    def forecast(
-        self, state: CountingState, features: FeatureTable, plan: Plan, episode: Episode
-    ) -> Forecast:
+    def forecast(self, state: CountState, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
         """The forecast by the visited pairs, each a regression on the feature 1 with a ridge of its own."""
         moments = state.moments
         xp, steps = namespace(moments.gram), namespace(moments.gram).arange(self.spec.horizon)
@@ -121,9 +113,6 @@ class CountingValueIteration(TableAgent, Forecaster):
             cross, rewards = xp.concat([0 * cross[..., :1], cross[..., 1:]], axis=-1), 0 * rewards
         ones = xp.ones_like(gram[..., 0])
         return forecast_episode(gram, cross, ones, rewards, plan.next_values, episode.successors)
-
-    def _ceilings(self, like: Array) -> Array:
-        return value_ceilings(self.spec, like, tight=self.clip == "tight")
 
     def _counts(self, moments: Moments, features: FeatureTable) -> tuple[Array, Array, Array, Array]:
         """Visits N, mean rewards, shares of successors, and how far off squares of their values may be."""
@@ -208,5 +197,5 @@ def ucbvi(
     Bernstein's bonus is 0 at the last step; learnt rewards add $\sqrt{8L\hat r(1-\hat r)/N}$ to it.
     Forgetting is ours: $N = \sum\omega$, as in discounted UCB (Garivier & Moulines 2011).
     """
-    chosen = choose_forgetting(**forgetting)
+    chosen = any_forgetting.choose_forgetting(**forgetting)
     return CountingValueIteration(spec, chosen, scale, log_term, bonus, clip, rewards, steps, monotone)
