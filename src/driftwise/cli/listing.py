@@ -60,10 +60,10 @@ def _validate(file_or_name: str = app.FILE_OR_NAME) -> None:
     except ValueError as error:
         raise InputError(f"{file_or_name}: {error}") from None
     points = {point for group in study.groups for point in group.points}
-    sizes = format_count(len(study.environments), "environment"), format_count(len(points), "parameter point")
+    counts = {"environment": study.environments, "agent": study.experiment.agents, "parameter point": points}
+    sizes = ", ".join(format_count(len(each), noun) for noun, each in counts.items())
     runs = f"{format_count(study.num_episodes, 'episode')} × {format_count(study.num_runs, 'run')}"
-    agents = format_count(len(study.experiment.agents), "agent")
-    print(f"{file_or_name}: valid: {sizes[0]}, {agents}, {sizes[1]}, {runs}")
+    print(f"{file_or_name}: valid: {sizes}, {runs}")
     print_table(study_environments_table(study))
     table = agents_table(study, study.environments)
     print_table(table.without("environment") if len(study.environments) == 1 else table)
@@ -93,15 +93,12 @@ def _list(
             raise InputError(f"--problem is for algorithms, got it with {kind}")
         kind = "algorithms"
 
-    tables = []
+    tables, wanted = [], (having or "").lower()
     for name in [kind] if kind else KINDS:
-        table, rows = KINDS[name](), []
-        for row in table.rows:
-            text = " ".join(cell.text for cell in row).lower()
-            if (having or "").lower() in text and (problem is None or row[1].text in (problem, "any")):
-                rows.append(row)
-        if rows:
-            table = dataclasses.replace(table, rows=tuple(rows))
+        table = KINDS[name]()
+        rows = [row for row in table.rows if wanted in " ".join(cell.text for cell in row).lower()]
+        if rows := tuple(row for row in rows if problem is None or row[1].text in (problem, "any")):
+            table = dataclasses.replace(table, rows=rows)
             narrow = name == "algorithms" and kind is None and not markdown and output_width() < 160
             tables.append(table.without("exploration", "paper") if narrow else table)
     if not tables:

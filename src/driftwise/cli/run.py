@@ -44,7 +44,6 @@ def _run(
     or environments it plays only what is new.
     """
     from driftwise.experiments import outcomes, saved_results
-    from driftwise.experiments.outcomes import show_progress
     from driftwise.experiments.results_folder import CLAIM
     from driftwise.experiments.study import find_study
 
@@ -72,7 +71,7 @@ def _run(
         poll()
         kept = stack.enter_context(saved_results.claim_folder(folder, study))
         options: dict[str, Any] = dict(checkpoints=kept, engine=chosen, poll=poll, recompute=recompute)
-        with show_progress(quiet) as progress, engine_errors():
+        with outcomes.show_progress(quiet) as progress, engine_errors():
             results = outcomes.run_study(study, tasks=tasks, **options, progress=progress)
         finished = FinishedStudy.of(study, results)
         if not (saved := saved_results.is_saved(folder, finished.manifest)):

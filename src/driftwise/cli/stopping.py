@@ -64,10 +64,7 @@ def hold_signals(can_resume: Callable[[], bool] = lambda: False) -> Iterator[Cal
 
 
 def _watch(reader: socket.socket, stopping: threading.Event, can_resume: Callable[[], bool]) -> None:
-    """Acknowledge the first signal; end the process at the second if nothing else does.
-
-    Handlers run in the main thread, and not before it comes back from compiled code.
-    """
+    """Acknowledge the first signal; end the process at the second, whose handler waits for compiled code."""
     count = 0
     while numbers := reader.recv(64):
         for number in filter(_SIGNALS.__contains__, numbers):

@@ -38,13 +38,9 @@ def transition_bias(run: Snapshot) -> Sides:
 
 @_lemma("Lemma 2, sharp", "always")
 def sharp_reward_bias(run: Snapshot) -> Sides:
-    r"""|r − r̄| ≤ bias_r with ½ √(Σω/λ) in the place of √(d Σω/λ), 2√d times smaller.
+    """|r − r̄| ≤ bias_r with ½ √(Σω/λ) in the place of √(d Σω/λ), 2√d times smaller.
 
-    For a move in the direction $u$ after the episode $s$, let $A = \sum_{\tau\le s}\omega\phi\phi^\top$ and
-    $z = \Lambda^{-1}x$. Then $x^\top\Lambda^{-1}Au = z^\top Au \le \sqrt{z^\top Az}\sqrt{u^\top Au}$, where
-    $u^\top Au \le \sum\omega$ and $z^\top Az \le z^\top(\Lambda - \lambda I)z
-    = x^\top(\Lambda^{-1} - \lambda\Lambda^{-2})x \le 1/(4\lambda)$, as $1/m - \lambda/m^2 \le 1/(4\lambda)$.
-    Ours.
+    docs/audit.md has the proof.
     """
     return _reward_drift(run), run.subject.biases(run.t, sharp=True)[0][:, None]
 
