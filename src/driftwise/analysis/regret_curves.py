@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,6 @@ class View(NamedTuple):
     heading: str
     curves: Callable[[Result], np.ndarray]
     pieces: Sequence[np.ndarray]  # points, in order; as many together as a screen shows
-    random: Callable[[float, np.ndarray], np.ndarray]  # level after the episodes, of so much in each
 
 
 def views(result: Result, changes: Sequence[int], quantity: str = "regret") -> tuple[View, View]:
@@ -63,16 +62,10 @@ def views(result: Result, changes: Sequence[int], quantity: str = "regret") -> t
         parts = [trailing_mean(other.regret[:, own], width, lengths=other.lengths[own]) for own in pieces]
         return np.concatenate(parts, axis=-1)
 
-    def flat(level: float, episodes: np.ndarray) -> np.ndarray:
-        return np.full(len(episodes), level)
-
-    total, names = (
-        [points[thinned(len(points))]],
-        (f"Cumulative {quantity}", f"{quantity.capitalize()} of an episode"),
-    )
+    total = [thinned(len(points))]
     return (
-        View("cumulative", names[0], lambda other: other.cumulative_regret, total, np.multiply),
-        View("per-episode", names[1], smooth, seen, flat),
+        View("cumulative", f"Cumulative {quantity}", lambda other: other.cumulative_regret, total),
+        View("per-episode", f"{quantity.capitalize()} of an episode", smooth, seen),
     )
 
 
@@ -96,8 +89,8 @@ def rank_agents(environments: Iterable[Mapping[str, Result]]) -> list[str]:
     return sorted(ranks, key=lambda label: float(np.mean(ranks[label])))
 
 
-def find_lead(curves: Mapping[str, np.ndarray], leader: str) -> np.ndarray:
-    """Return whether the leader is significantly below all others, `[points]`; curves are `[runs, points]`.
+def find_lead(curves: Mapping[str, np.ndarray], leader: str) -> list[tuple[int, int]]:
+    """Return the first and last points of curves `[runs, points]` at which the leader is below all others.
 
     Every other agent is compared with it by a `simultaneous_test` over all points. All of them have to
     differ, so that no correction for their number is due. Agents equal to the leader are left out.
@@ -105,13 +98,8 @@ def find_lead(curves: Mapping[str, np.ndarray], leader: str) -> np.ndarray:
     best = curves[leader]
     differences = [rounded_difference(curve, best) for label, curve in curves.items() if label != leader]
     rivals = [rival for rival in differences if rival.any()]
-    ahead = [(simultaneous_test(rival) <= LEVEL) & (rival.mean(axis=0) > 0) for rival in rivals]
-    return np.all(ahead, axis=0) if ahead else np.zeros(best.shape[-1], dtype=bool)
-
-
-def find_spans(holds: np.ndarray) -> list[tuple[int, int]]:
-    """Return the first and the last place of every unbroken row of places at which it holds."""
-    borders = np.flatnonzero(np.diff([False, *holds, False]))
+    below = [(simultaneous_test(rival) <= LEVEL) & (rival.mean(axis=0) > 0) for rival in rivals]
+    borders = np.flatnonzero(np.diff([False, *(np.all(below, axis=0) if below else ()), False]))
     return [(int(first), int(last) - 1) for first, last in borders.reshape(-1, 2)]
 
 
@@ -122,8 +110,8 @@ def lead_spans(results: Mapping[str, Result], view: View) -> list[tuple[int, int
         return []
     kept = np.concatenate(view.pieces)
     curves = {label: view.curves(result)[:, kept] for label, result in results.items()}
-    episodes, lead = first.episodes[kept], find_lead(curves, rank_agents([results])[0])
-    return [(int(episodes[start]), int(episodes[stop])) for start, stop in find_spans(lead)]
+    spans = find_lead(curves, rank_agents([results])[0])
+    return [(int(first.episodes[kept[start]]), int(first.episodes[kept[stop]])) for start, stop in spans]
 
 
 def regret_figures(curves: RegretCurves, numbers: Mapping[str, int | None]) -> list[Figure]:
@@ -149,21 +137,14 @@ def regret_figures(curves: RegretCurves, numbers: Mapping[str, int | None]) -> l
                 means.append(mean_curve(label, number, np.insert(mean, gaps, np.nan), *own))
                 highest = max(highest, float(np.max(mean + np.nan_to_num(half_width) * band)))
         random, unit = _random_level(curves.random, view, last, highest)
-        figure = Figure(
-            view.name,
-            [*_background(curves, view, numbers, places, highest), *random, *means],
-            Axis("episode", limits=(0, last), integer=True),
-            Axis(from_zero=True),
-            f"{view.heading} of every agent over episodes",
-            caption=view.heading,
-            x=np.insert(episodes[places], gaps, np.nan),
-            marks=[change + 0.5 for change in curves.changes],  # after as many episodes, counted from 1
-            shades=[Shade(*span, numbers[leader]) for span in lead_spans(curves.results, view)],
-            strip=strip,
-            unit=unit,
-            unit_label="of random actions" * bool(random),
-        )
-        figures.append(figure)
+        drawn = [*_background(curves, view, numbers, places, highest), *random, *means]
+        axes = Axis("episode", limits=(0, last), integer=True), Axis(from_zero=True)
+        text = f"{view.heading} of every agent over episodes"
+        about: dict[str, Any] = dict(unit=unit, unit_label="of random actions" * bool(random), strip=strip)
+        about["x"] = np.insert(episodes[places], gaps, np.nan)
+        about["marks"] = [change + 0.5 for change in curves.changes]  # after as many episodes, counted from 1
+        about["shades"] = [Shade(*span, numbers[leader]) for span in lead_spans(curves.results, view)]
+        figures.append(Figure(view.name, drawn, *axes, text, view.heading, **about))
     return figures
 
 
@@ -187,12 +168,9 @@ def _random_level(random: float, view: View, num_episodes: int, highest: float) 
     """Return the level of random actions as far as it is near, and where it ends: the unit of shares."""
     if not (math.isfinite(random) and random > 0 and highest > 0):
         return [], math.nan
-    ends = np.array([0.0, num_episodes])
-    level = view.random(random, ends)
-    unit = float(level[-1])
-    if level.min() > _FAR * highest:  # out of sight
-        level = np.full(2, np.nan)
-    elif unit > _FAR * highest:  # a ray, until it leaves the figure
-        ends = ends * 1.05 * highest / unit
-        level = view.random(random, ends)
+    ends, is_ray = np.array([0.0, num_episodes]), view.name == "cumulative"
+    unit = random * num_episodes if is_ray else random
+    is_far = unit > _FAR * highest  # a ray ends where it leaves the figure, a level is out of sight
+    ends = ends * 1.05 * highest / unit if is_far and is_ray else ends
+    level = random * ends if is_ray else np.full(2, math.nan if is_far else random)
     return [Curve("random actions", level, x=ends, kind="reference")], unit

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
+import pandas as pd
 
 from driftwise.analysis.agent_numbers import AgentNumbers, extract_numbers
 from driftwise.analysis.audit.findings import AuditFinding, read_findings
@@ -261,17 +260,16 @@ def load_report_data(folder: Path) -> dict[str, ReportData]:
         state = "it is no folder, nor .csv or .parquet" if folder.exists() else "there is no such folder"
         raise ValueError(f"{folder} must be a results folder, but {state}")
     manifest = read_manifest(folder)
-    if not _is_complete(manifest.get("agents"), manifest.get("environments")):
+    run = {(agent.get("environment"), agent.get("label")) for agent in manifest.get("agents", ())}
+    labels = [*dict.fromkeys(agent.get("label") for agent in manifest.get("agents", ()))]
+    if not run or None in labels or run != {*itertools.product(manifest.get("environments", ()), labels)}:
         raise ValueError(f"{folder / MANIFEST} is damaged: it does not name the agents and the environments")
     path, table = folder / RESULTS, read_table(folder, manifest, CURVE_COLUMNS, diagnostics=True)
     for name in CURVE_COLUMNS:
         if table[name].null_count:
             raise ValueError(f"{path} is damaged: its column {name!r} has holes")
-    labels = list(dict.fromkeys(str(agent["label"]) for agent in manifest["agents"]))
-    environment, agent = (
-        _indices(table["environment"], manifest["environments"]),
-        _indices(table["agent"], labels),
-    )
+    names = {"environment": [*manifest["environments"]], "agent": labels}
+    environment, agent = (pd.Index(own).get_indexer(table[name].to_pandas()) for name, own in names.items())
     pair = np.where((environment < 0) | (agent < 0), -1, environment * len(labels) + agent)
     if not np.array_equal(np.unique(pair), np.arange(len(manifest["agents"]))):
         raise ValueError(f"{path} does not belong to its manifest: they do not name the same agents")
@@ -281,20 +279,3 @@ def load_report_data(folder: Path) -> dict[str, ReportData]:
         rows = {name: column[environment == place] for name, column in columns.items()}
         report[label] = ReportData(manifest, label, curves_of_rows(path, rows, labels), findings)
     return report
-
-
-def _is_complete(agents: Any, environments: Any) -> bool:
-    """Return whether every environment is described, and every agent was run in each."""
-    if not isinstance(agents, list) or not isinstance(environments, dict):
-        return False
-    if not all(isinstance(entry, dict) for entry in (*agents, *environments.values())):
-        return False
-    named = {(agent.get("environment"), agent.get("label")) for agent in agents}
-    labels = {label for _, label in named}
-    return bool(agents) and None not in labels and named == {*itertools.product(environments, labels)}
-
-
-def _indices(column: pa.ChunkedArray, names: Iterable[str]) -> np.ndarray:
-    """Return the index of every word of the column among the names; −1 for other words."""
-    options = pc.SetLookupOptions(value_set=pa.array([*names], pa.string()))
-    return pc.call_function("index_in", [column.cast(pa.string())], options).fill_null(-1).to_numpy()

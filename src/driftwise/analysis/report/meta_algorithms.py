@@ -13,7 +13,6 @@ from driftwise.analysis.figures import AnyFigure, Axis, Bars, Curve, Figure, dis
 from driftwise.analysis.page import Section
 from driftwise.analysis.regret_curves import thinned
 from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.report.regret import change_marks
 from driftwise.analysis.statistics.formatting import format_count, format_number, format_percent
 from driftwise.simulation.results import EVENTS, Result
 
@@ -166,7 +165,7 @@ def _over_episodes(
 ) -> Figure:
     """A figure of curves over episodes with marks at the changes."""
     axes = Axis("episode", integer=True), vertical or Axis(from_zero=True)
-    return Figure(name, curves, *axes, text, marks=change_marks(data), **more)
+    return Figure(name, curves, *axes, text, marks=[change + 0.5 for change in data.changes], **more)
 
 
 def _show_shares(data: ReportData, kind: _Shares, label: str, number: int) -> tuple[str, Figure, Bars]:

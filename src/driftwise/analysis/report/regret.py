@@ -25,11 +25,6 @@ _MAX_PLACES = 1000  # episodes of a path that are drawn
 _SLOPES = (Fraction(1, 2), Fraction(3, 4), Fraction(1))
 
 
-def change_marks(data: ReportData) -> list[float]:
-    """Return the places of vertical lines, one at each change."""
-    return [change + 0.5 for change in data.changes]  # after as many episodes, counted from 1
-
-
 def regret(data: ReportData) -> Section:
     """Return cumulative regret, and smoothed regret of an episode, of every agent."""
     figures = tuple(regret_figures(data.curves, data.styles))
@@ -74,8 +69,11 @@ def growth(data: ReportData) -> Section | None:
     drawn += reference_slopes(_SLOPES, episodes, [*curves.values()])
     strip = None if data.drift is None else (data.episodes[thin], data.drift[thin])
     axes = Axis("episode", log=True), Axis("cumulative regret", log=True)
-    text = "Cumulative regret of every agent, both axes logarithmic"
-    figure = Figure("growth", drawn, *axes, text, x=episodes, marks=change_marks(data), strip=strip)
+    text, marks = (
+        "Cumulative regret of every agent, both axes logarithmic",
+        [own + 0.5 for own in data.changes],
+    )
+    figure = Figure("growth", drawn, *axes, text, x=episodes, marks=marks, strip=strip)
     return Section("How regret grows", [figure, *_exponents(data)])
 
 

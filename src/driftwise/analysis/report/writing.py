@@ -35,19 +35,11 @@ from driftwise.experiments.selection import MARK
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Panels in the order of the page, each a function that returns None where it has nothing to show.
-# Names of figures and tables need to differ only within an environment.
+# Panels in the order of the page, each a function that returns None where it has nothing to show: of a
+# `Report` at both ends, of each `ReportData` between. Names of figures and tables differ within the latter.
 Panels = tuple[Callable[[Any], Section | None], ...]
-OPENING: Panels = (source, overview, rates)  # of a `Report`
-PANELS: Panels = (
-    regret,
-    final,
-    differences,
-    growth,
-    parameter_grids,
-    meta_algorithms,
-    drift,
-)  # of `ReportData`
+OPENING: Panels = (source, overview, rates)
+PANELS: Panels = (regret, final, differences, growth, parameter_grids, meta_algorithms, drift)
 CLOSING: Panels = (audit, manifest_section, reproduce)
 _MAX_COLOURED = 28  # agents in colour: as many as colours and dashes tell apart
 _FEW_COLOURED = 12  # where there are more agents than that; the others are faint
