@@ -1,7 +1,5 @@
 """Caution: what corruption can do to the estimate has the bounds that the radius is made from."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

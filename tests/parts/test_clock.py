@@ -1,7 +1,5 @@
 """Forgetting by the clock: sums over ages, whatever the order of arrival."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Detectors against their definitions: when they raise alarms, and how seldom without a reason."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

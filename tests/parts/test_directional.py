@@ -1,7 +1,5 @@
 """Directional forgetting: what it is by definition, what it keeps, and that agents run on it."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

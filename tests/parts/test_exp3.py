@@ -1,7 +1,5 @@
 """The EXP3 family against its definitions, and what its probabilities and its regret promise."""
 
-from __future__ import annotations
-
 import functools
 import math
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What is added to the estimate, and how an index becomes a policy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

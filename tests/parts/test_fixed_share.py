@@ -1,7 +1,5 @@
 """Fixed share: its definition, its guarantee for every sequence, and weights that never vanish."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

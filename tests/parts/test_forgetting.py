@@ -1,7 +1,5 @@
 """Every recursion equals the weighted sum that defines it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """A window keeps no more of a sample than it is made of."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

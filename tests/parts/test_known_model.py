@@ -1,7 +1,5 @@
 """What follows from known transitions: where a policy goes, and the inverse covariance of what it meets."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

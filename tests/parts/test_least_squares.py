@@ -1,7 +1,5 @@
 """The engine equals the textbook: OPT-WLSVI from stored history, counts on one-hot features, D-LinUCB."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Link functions: slopes against differences, constants against their definitions."""
 
-from __future__ import annotations
-
 import warnings
 
 import jax.numpy as jnp

@@ -2,8 +2,6 @@
 # SciPy is said to take integers alone.
 # pyright: reportArgumentType=false
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Radii of confidence sets: the formulas written plainly."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Numbers that a part cannot have are refused in one sentence: the argument, what it must be, what it was."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Small linear algebra: each shortcut equals the expression it stands for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

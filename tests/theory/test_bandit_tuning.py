@@ -1,7 +1,5 @@
 """How fast a linear bandit should forget: numbers computed by hand."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

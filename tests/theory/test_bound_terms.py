@@ -1,7 +1,5 @@
 """The terms of bounds against actual sequences: widths, biases, and how they compare."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

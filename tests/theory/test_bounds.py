@@ -3,8 +3,6 @@
 # pyright: reportArgumentType=false, reportOptionalOperand=false, reportAttributeAccessIssue=false
 # pyright: reportOperatorIssue=false
 
-from __future__ import annotations
-
 import functools
 import inspect
 import itertools

@@ -1,7 +1,5 @@
 """Bounds against measured regret, with the radii of the theory: where they say something, and above that."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The steps that fail do fail, and what replaces them holds."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 from typing import Any

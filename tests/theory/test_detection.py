@@ -1,7 +1,5 @@
 """Thresholds of changed means: how often they err, and how late they are."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

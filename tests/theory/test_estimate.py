@@ -4,8 +4,6 @@ Seeds are fixed, so a threshold is met or not once and for all; each leaves abou
 broken estimate (noise counted as drift, windows off by one, a jump lost) misses it by more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

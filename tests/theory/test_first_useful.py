@@ -1,8 +1,6 @@
 """The first length of run at which a bound says something, and what can be lost at all."""
 # pyright: reportOptionalOperand=false
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

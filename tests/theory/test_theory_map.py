@@ -1,7 +1,5 @@
 """Every statement of the paper has its place in docs/theory.md, and what is named there exists."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

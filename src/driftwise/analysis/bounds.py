@@ -1,7 +1,5 @@
 """Tunings and bounds of the theory as tables, in words, and as JSON."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

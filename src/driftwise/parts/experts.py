@@ -3,8 +3,6 @@
 The recipes of the EXP3 family are numbers of one update, for I arms and N rounds.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 

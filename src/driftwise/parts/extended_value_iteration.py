@@ -1,7 +1,5 @@
 """Extended value iteration: the best gain over all MDPs within L1 balls around a kernel."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from driftwise.base.arrays import namespace, while_loop

@@ -1,8 +1,6 @@
 """Known transitions: occupancies of policies, and the inverse covariance of their features."""
 
-from __future__ import annotations
-
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, Self, runtime_checkable
 
 from driftwise.base.arrays import identity_like, namespace, scan, spd_inverse
 from driftwise.base.knowledge import AnchorMeasures, InitialDistribution
@@ -21,7 +19,7 @@ class KnownModel(NamedTuple):
     initial: Array  # [S]
 
     @classmethod
-    def of(cls, features: FeatureTable) -> KnownModel:
+    def of(cls, features: FeatureTable) -> Self:
         """Return the model for an agent that needs the measures and the initial distribution."""
         phi, measures = features.values, features.get(AnchorMeasures).array[0]
         products = (phi[:, :, None] * phi[:, None, :]).reshape(len(phi), -1)

@@ -1,7 +1,5 @@
 """Regression of rewards through a link: online mirror descent, and weighted maximum likelihood."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 

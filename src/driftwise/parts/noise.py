@@ -5,8 +5,6 @@ variance $v = \phi^\top\Lambda^{-1}\phi$ in units of the noise variance. With $e
 $e^2/(1+v)$ is the noise variance. These squares are regressed on the feature 1, with any forgetting.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
@@ -16,6 +14,15 @@ from driftwise.base.types import Array, Forecast, Forgetting, Moments, Numeric, 
 from driftwise.parts.regression import empty_moments
 
 MAX_SQUARE = 1e30  # larger squared errors, in units of the noise variance, are clipped to keep scores finite
+
+
+class ErrorSums(NamedTuple):
+    """Sums of squared errors: arrays `[H]`, or Python numbers for one step, which are faster."""
+
+    weight: Array  # n = Σω
+    squares: Array  # q = Σω e²/(1+v)
+    total: Array  # the same without forgetting
+    count: Array  # number of squares
 
 
 class NoiseSums(NamedTuple):
@@ -31,15 +38,6 @@ class NoiseSums(NamedTuple):
         # A window may round below 0.
         weight, squares = (maximum(sums[..., 0, 0], 0) for sums in (gram, cross))
         return ErrorSums(weight, squares, self.total, self.moments.tick)
-
-
-class ErrorSums(NamedTuple):
-    """Sums of squared errors: arrays `[H]`, or Python numbers for one step, which are faster."""
-
-    weight: Array  # n = Σω
-    squares: Array  # q = Σω e²/(1+v)
-    total: Array  # the same without forgetting
-    count: Array  # number of squares
 
 
 def forecast_episode(

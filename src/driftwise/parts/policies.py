@@ -1,7 +1,5 @@
 """Policies from indices: action probabilities, and the plan of a bandit."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Counts of visits are regressions too: one for each step, state and action, on the feature 1, without a ridge.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

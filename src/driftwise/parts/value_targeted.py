@@ -1,7 +1,5 @@
 """Value-targeted regression: for `P_h = Σ_j c_j ψ_{j,h}`, `P_h V = Σ_j c_j (ψ_j V)` is linear in `c`."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal, NamedTuple
 

@@ -5,8 +5,6 @@ $X=\sum_{\tau\le p}A_\tau A_\tau^\top$ is a part of $V = \sum_\tau A_\tau A_\tau
 Vincent (2020, Appendix A) show why it is not so.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ estimate contains all variation of jumps, and less than all of a path that moves
 to be normal, with one covariance: results for transitions are approximate.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Annotated, Any, TypedDict, Unpack

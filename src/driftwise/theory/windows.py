@@ -4,8 +4,6 @@ Only sums over windows are kept: $A_j=\sum x x^\top$ and $B_j=\sum x y^\top$ wit
 whose noise covariance $\Sigma$ may be singular, as that of one-hot successors.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

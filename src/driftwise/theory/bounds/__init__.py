@@ -1,7 +1,5 @@
 """Bounds on dynamic regret, by name. Constants are those of the proofs; papers print orders of magnitude."""
 
-from __future__ import annotations
-
 from driftwise.theory.bounds.bandits import BANDIT_BOUNDS
 from driftwise.theory.bounds.bound import Bound, BoundValue, ProblemClass, Setting, best_memory, first_useful
 from driftwise.theory.bounds.mdps import MDP_BOUNDS

@@ -1,7 +1,5 @@
 """Recommendations from the bounds, in sentences."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ The rates of SW-UCB, D-LinUCB and RestartUCB as first published rest on a step t
 They are here as withdrawn, with the radii of their papers, and as proven for orthogonal arms.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

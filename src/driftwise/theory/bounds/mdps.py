@@ -1,7 +1,5 @@
 """Bounds for linear MDPs, and for mixtures of known kernels."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

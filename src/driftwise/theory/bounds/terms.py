@@ -5,8 +5,6 @@ bonuses is the radius times the sum of widths $\|\phi_t\|$, which Cauchy and Sch
 bound. $\ell = \max\{1, 1/\lambda\}$ is what short ridges cost; the paper has $\lambda = 1$.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial
