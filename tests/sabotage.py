@@ -20,26 +20,11 @@ from driftwise.analysis.audit import AuditFinding, audit_agent, audit_by_hand, s
 from driftwise.analysis.audit.lemmas import inequalities, memories_of_mixtures
 from driftwise.base import Agent, Moments, Plan, Wrapper
 from driftwise.environments import planning
-from driftwise.parts import (
-    ConfidenceRadius,
-    EpsilonGreedy,
-    ExponentialWeights,
-    FixedShare,
-    LearntNoise,
-    LeastSquares,
-    LocalVariationRadius,
-    NoForgetting,
-    PeriodicRestart,
-    RandomisedUcb,
-    SlidingWindow,
-    TruncatedThompson,
-    Ucb,
-    exploration,
-    least_squares,
-    radii,
-)
-from driftwise.parts.exploration import width
+from driftwise.parts import FixedShare, LearntNoise, LeastSquares, exploration, least_squares, radii
+from driftwise.parts.exploration import EpsilonGreedy, RandomisedUcb, TruncatedThompson, Ucb, width
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.parts.policies import greedy_policy, uniform_policy
+from driftwise.parts.radii import ConfidenceRadius, LocalVariationRadius
 from driftwise.theory import tuning
 from tests.examples import BANDIT, SPEC, STATIONARY, agent, make, make_bandit
 
@@ -195,13 +180,9 @@ def nothing(patch: pytest.MonkeyPatch) -> None:
 
 NUM_EPISODES, STRIDE = 14, 5
 DOCS = Path(__file__).parents[1] / "docs" / "audit.md"
-ROWS: list[tuple[str, str, str]] = (
-    re.findall(  # a mistake, the statement that finds it, and what its row says
-        r"^\| (.+) \| `(\w+)` \| (.+) \|$",
-        DOCS.read_text(encoding="utf-8").split("## What it finds when something is broken")[1],
-        re.MULTILINE,
-    )
-)
+TABLE = DOCS.read_text(encoding="utf-8").split("## What it finds when something is broken")[1]
+# a mistake, the statement that finds it, and what its row says
+ROWS: list[tuple[str, str, str]] = re.findall(r"^\| (.+) \| `(\w+)` \| (.+) \|$", TABLE, re.MULTILINE)
 
 
 def informed() -> Agent:

@@ -17,18 +17,8 @@ from driftwise.checks import (
     check_exploration,
     check_forgetting,
 )
-from driftwise.parts import (
-    Cusum,
-    DirectionalForgetting,
-    ExponentialWeights,
-    Glr,
-    Greedy,
-    NoForgetting,
-    RandomRestart,
-    Thompson,
-    Ucb,
-    Uniform,
-)
+from driftwise.parts import Cusum, DirectionalForgetting, ExponentialWeights, Glr, NoForgetting, RandomRestart
+from driftwise.parts.exploration import Greedy, Thompson, Ucb, Uniform
 from tests.examples import DRIFTS, SENSITIVE, SPEC, broken_part, make
 from tests.parts.test_forgetting import DIRECTIONAL, EXAMPLES
 

@@ -11,16 +11,9 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import ALGORITHMS, adaptive, ucbvi
-from driftwise.analysis.audit import (
-    LEMMAS,
-    audit_agent,
-    audit_by_hand,
-    audit_study,
-    builtin_experiments,
-    reference,
-    worst_of,
-)
-from driftwise.analysis.audit.findings import AuditFinding, beyond_chance
+from driftwise.analysis.audit import LEMMAS, audit_agent, audit_by_hand, audit_study, builtin_experiments
+from driftwise.analysis.audit.findings import AuditFinding, beyond_chance, worst_of
+from driftwise.analysis.audit.reference import recomputed_policy
 from driftwise.analysis.audit.snapshot import Snapshot, Trace, observe_run
 from driftwise.analysis.audit.subject import Subject, bias_bound
 from driftwise.base import Array, Moments, Radius
@@ -92,12 +85,6 @@ def test_every_case_is_as_computed_by_hand() -> None:
     tested = {finding.statement for finding in audit.findings}
     sure = {name for name, lemma in LEMMAS.items() if lemma.kind == "always"}
     assert sure - {"failures"} <= tested  # these are all spent or not
-
-
-def test_mathematics_is_what_the_agent_cannot_break() -> None:
-    biases = ["reward_bias", "transition_bias", "sharp_reward_bias", "sharp_transition_bias"]
-    expected = ["linear_q", *biases, "reward_variance", "reward_concentration"]
-    assert [name for name, lemma in LEMMAS.items() if lemma.group == "mathematics"] == expected
 
 
 def test_a_bound_above_the_trivial_one_says_nothing() -> None:
@@ -196,9 +183,8 @@ def test_widths_of_the_last_episode_of_an_epoch_count(period: int) -> None:
     found = audited(ALGORITHMS["lsvi_ucb_restart"](SPEC, period=period, radius=9.0), make())["sum_of_widths"]
     potential = 2 * SPEC.dim * -(-NUM_EPISODES // period) * np.log1p(period / SPEC.dim)
     assert not found.violated
-    assert found.median_margin / (1 - found.worst_ratio) == pytest.approx(
-        SPEC.horizon * np.sqrt(NUM_EPISODES * potential)
-    )
+    bound = found.median_margin / (1 - found.worst_ratio)
+    assert bound == pytest.approx(SPEC.horizon * np.sqrt(NUM_EPISODES * potential))
 
 
 def test_the_run_is_the_simulators() -> None:
@@ -249,24 +235,21 @@ def test_the_worst_of_findings_has_the_counts_of_all() -> None:
     assert worst.checked == near.checked + far.checked
 
 
-def test_every_statement_says_what_and_where() -> None:
+def test_every_statement_says_what_and_where_and_mathematics_is_what_the_agent_cannot_break() -> None:
     for name, lemma in LEMMAS.items():
         assert lemma.where, name
         assert any(sign in lemma.formula for sign in "≤="), name
+    biases = ["reward_bias", "transition_bias", "sharp_reward_bias", "sharp_transition_bias"]
+    expected = ["linear_q", *biases, "reward_variance", "reward_concentration"]
+    assert [name for name, lemma in LEMMAS.items() if lemma.group == "mathematics"] == expected
 
 
 def test_an_environment_that_is_met_for_a_part_is_audited_in_that_part() -> None:
     table = dict(type="random_linear_mdp", num_states=6, num_actions=2, dim=12, horizon=3)
-    parts = experiment_of(
-        dict(
-            name="parts",
-            summary="Parts of a run",
-            episodes=NUM_EPISODES,
-            runs=1,
-            environments={"half": {**table, "episodes": "50%"}, "whole": table},
-            agents={"LSVI-UCB": dict(algorithm="lsvi_ucb", radius=9.0)},
-        )
-    )
+    environments = {"half": {**table, "episodes": "50%"}, "whole": table}
+    agents = {"LSVI-UCB": dict(algorithm="lsvi_ucb", radius=9.0)}
+    sizes: dict[str, Any] = dict(name="parts", summary="Parts of a run", episodes=NUM_EPISODES, runs=1)
+    parts = experiment_of({**sizes, "environments": environments, "agents": agents})
     audit = audit_study(prepare(parts, num_runs=1), stride=1)
     checked = {each.environment: each.checked for each in audit.findings if each.statement == "determinant"}
     assert checked == {"half": 20 * 3, "whole": 40 * 3}
@@ -281,15 +264,11 @@ def rescaled(agent: Any, environment: Any, scale: float) -> Any:
     return found.agent.exploration.radius  # pyright: ignore
 
 
-@pytest.mark.parametrize(
-    "told",
-    [
-        dict(noise_scale=5.0),
-        dict(noise_scale=0.3, confidence="published"),
-        dict(noise_scale=0.3, radius_scale=0.5),
-        dict(radius=2.0),
-    ],
-)
+TOLD: list[dict[str, Any]] = [dict(noise_scale=5.0), dict(noise_scale=0.3, confidence="published")]
+TOLD += [dict(noise_scale=0.3, radius_scale=0.5), dict(radius=2.0)]
+
+
+@pytest.mark.parametrize("told", TOLD)
 def test_theorys_radius_is_one_whatever_the_agent_was_told(told: dict[str, Any]) -> None:
     """Each is told something else: of the noise, of δ, a scale, or a number."""
     other = ALGORITHMS["d_lin_ucb"](BANDIT, rate=0.9, **told)
@@ -309,14 +288,9 @@ def test_a_radius_for_bandits_promises_nothing_in_an_mdp() -> None:
 
 def test_what_a_radius_is_told_of_the_drift_is_not_scaled() -> None:
     environment = make()
-    told = ALGORITHMS["lsvi_ucb_restart"].tuned(
-        environment.spec,
-        num_episodes=NUM_EPISODES,
-        variation=3.0,
-        variations=environment.variation(NUM_EPISODES),
-        local_variation="known",
-        beta_scale=0.1,
-    )
+    known: dict[str, Any] = dict(variations=environment.variation(NUM_EPISODES), local_variation="known")
+    run: dict[str, Any] = dict(num_episodes=NUM_EPISODES, variation=3.0, beta_scale=0.1)
+    told = ALGORITHMS["lsvi_ucb_restart"].tuned(environment.spec, **run, **known)
     radius = told.exploration.radius  # pyright: ignore
     found = rescaled(told, environment, 1.0)
     assert found.radius == pytest.approx(10 * radius.radius)
@@ -372,7 +346,7 @@ def test_actions_are_tied_only_where_rounding_could_tell_them_apart(gap: float, 
     assert isinstance(run, Snapshot)
     q = np.full_like(run.plan.q, 1.0)
     q[..., 1] -= gap
-    policy = reference.recomputed_policy(dataclasses.replace(run, plan=run.plan._replace(q=q)))
+    policy = recomputed_policy(dataclasses.replace(run, plan=run.plan._replace(q=q)))
     assert (policy == ([0.5, 0.5] if tied else [1.0, 0.0])).all()
 
 
