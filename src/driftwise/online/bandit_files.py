@@ -13,34 +13,19 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 import numpy as np
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureState
+from driftwise.base import ArgumentError
 from driftwise.base.agent import Agent
 from driftwise.base.knowledge import name_needs
 from driftwise.base.part import choice, count, from_config, member, record, scalar, to_config
 from driftwise.base.times import LATEST_TIMESTAMP, to_seconds
-from driftwise.base.validation import (
-    ArgumentError,
-    require_array,
-    require_count,
-    require_instance,
-    require_number,
-)
-from driftwise.online import agent_files
+from driftwise.base.validation import require_array, require_count, require_instance, require_number
+from driftwise.online import agent_files, tensors
 from driftwise.online.deciders.clock_decider import clock_of, uses_clock
 from driftwise.online.deciders.definition import Choice
 from driftwise.online.decisions import Entry, Outcome, PendingDecisions, as_id
 from driftwise.online.limits import require_reward_range, require_within
 from driftwise.online.summary import Gauge
-from driftwise.online.tensors import (
-    Tensors,
-    copy_leaves,
-    from_tensors,
-    pack,
-    require_numbers,
-    require_sound,
-    to_tensors,
-    unpack,
-    with_leaves,
-)
+from driftwise.online.tensors import Tensors, require_sound
 
 if TYPE_CHECKING:
     from driftwise.online.bandit import Bandit
@@ -126,34 +111,34 @@ def bandit_content(bandit: Bandit, kind: str, more: Callable[[], Tensors] = dict
     description = to_config(bandit.settings) | {"kind": kind, "metadata": metadata}
     del description["type"]
     with bandit._lock:
-        state = to_tensors("state", bandit._decider.state)
+        state = tensors.to_tensors("state", bandit._decider.state)
         gauge, pending = bandit._gauge.to_array(), bandit._pending.freeze()
         others = {"gauge": gauge, "samples": np.array(bandit._num_rounds - pending.num_decisions), **more()}
     try:
-        tensors = {**state, **others, **pending_tensors(pending)}
+        stored = {**state, **others, **pending_tensors(pending)}
     finally:
         with bandit._lock:
             bandit._pending.thaw()
-    return agent_files.AgentFile(description, tensors, bandit._seen)
+    return agent_files.AgentFile(description, stored, bandit._seen)
 
 
 def restore_bandit(bandit: Bandit, file: agent_files.AgentFile) -> None:
     """Initialise an empty bandit from the content of a file."""
-    given, tensors = dict(file.description), file.tensors
+    given, stored = dict(file.description), file.tensors
     del given["kind"]
     metadata, agent = given.pop("metadata"), require_instance("agent", from_config(given.pop("agent")), Agent)
-    require_numbers(tensors, agent)
+    tensors.require_numbers(stored, agent)
     bandit._start(BanditSettings(agent=agent, **given), metadata)
     like = bandit._decider.offer(np.zeros((1, bandit._dim)), 0).choice(0)
-    restore_pending(bandit._pending, tensors, like)
-    state = from_tensors("state", bandit._decider.state, tensors)
+    restore_pending(bandit._pending, stored, like)
+    state = tensors.from_tensors("state", bandit._decider.state, stored)
     if uses_clock(agent):
         moments = state.base if isinstance(state, MixtureState) else state
         require_within("state: the clock", moments.memory, LATEST_TIMESTAMP)
     bandit._decider.state = state
-    num_samples = with_leaves("samples", 0, [require_sound("samples", tensors["samples"])], num_arms=1)
+    num_samples = tensors.with_leaves("samples", 0, [require_sound("samples", stored["samples"])], num_arms=1)
     bandit._num_rounds = int(num_samples) + bandit._pending.num_decisions
-    bandit._gauge, bandit._seen = Gauge.from_array(tensors["gauge"]), file.seen
+    bandit._gauge, bandit._seen = Gauge.from_array(stored["gauge"]), file.seen
 
 
 def pending_tensors(frozen: PendingDecisions) -> Tensors:
@@ -161,7 +146,7 @@ def pending_tensors(frozen: PendingDecisions) -> Tensors:
     num, entries = len(frozen.waiting), frozen.waiting.values()  # a list would take long to be freed
     first = next(iter(entries)).choice if num else None
     dim = 0 if first is None else len(first.features)
-    tensors = {
+    stored = {
         "pending.counts": np.array([frozen.num_decisions, frozen.num_expired]),
         "pending.gone": _text(frozen.finished),
         "pending.expired": _text(id for id, outcome in frozen.finished.items() if outcome is Outcome.EXPIRED),
@@ -174,19 +159,19 @@ def pending_tensors(frozen: PendingDecisions) -> Tensors:
         "pending.features": _rows((entry.choice.features for entry in _slowly(entries)), num, dim),
     }
     if first is not None and first.planned is not None:
-        plans = (copy_leaves(entry.choice.planned) for entry in _slowly(entries))
+        plans = (tensors.copy_leaves(entry.choice.planned) for entry in _slowly(entries))
         for i, column in enumerate(zip(*plans, strict=True)):
-            tensors |= pack(f"plans.{i}", column)
-    return tensors
+            stored |= tensors.pack(f"plans.{i}", column)
+    return stored
 
 
-def restore_pending(pending: PendingDecisions, tensors: Tensors, like: Choice) -> None:
+def restore_pending(pending: PendingDecisions, stored: Tensors, like: Choice) -> None:
     """Read the decisions of `pending_tensors`; their choices differ from `like` in numbers alone."""
     names = "pending.counts", "pending.rounds"
-    counts, rounds = (require_sound(key, tensors[key]).astype(np.int64, casting="safe") for key in names)
+    counts, rounds = (require_sound(key, stored[key]).astype(np.int64, casting="safe") for key in names)
     pending.num_decisions, pending.num_expired = counts.tolist()
     names = "pending.ids", "pending.gone", "pending.expired"
-    ids, finished, expired = (_ids(key, tensors, pending.max_pending) for key in names)
+    ids, finished, expired = (_ids(key, stored, pending.max_pending) for key in names)
     if {*ids} & {*finished} or not {*expired} <= {*finished}:
         raise ArgumentError("pending.gone", "be of ids that expired or were rewarded", finished)
     bounded = np.concatenate([[-1], rounds, [pending.num_decisions]])
@@ -196,31 +181,31 @@ def restore_pending(pending: PendingDecisions, tensors: Tensors, like: Choice) -
         raise ArgumentError("pending.counts", "be at most the number of decisions", pending.num_expired)
     pending.finished.update(zip(finished, repeat(Outcome.REPEATED)))
     pending.finished.update(zip(expired, repeat(Outcome.EXPIRED)))
-    times = require_array("pending.times", tensors["pending.times"], (len(ids), 2))
-    pending.latest = require_array("pending.latest", tensors["pending.latest"], ()).item()
+    times = require_array("pending.times", stored["pending.times"], (len(ids), 2))
+    pending.latest = require_array("pending.latest", stored["pending.latest"], ()).item()
     limit, (time, since) = LATEST_TIMESTAMP, times.T
     ascending = (np.diff([-limit, *since, pending.latest, limit]) >= 0).all()
     if not ascending or not ((time >= -limit) & (time <= since)).all():
         raise ArgumentError("pending.times", f"ascend to at most {pending.latest}, within ±{limit:g}", times)
-    numbers = require_array("pending.numbers", tensors["pending.numbers"].reshape(-1, 3), (len(ids), 3))
-    features = tensors["pending.features"].reshape(-1, len(like.features))
+    numbers = require_array("pending.numbers", stored["pending.numbers"].reshape(-1, 3), (len(ids), 3))
+    features = stored["pending.features"].reshape(-1, len(like.features))
     features = require_array("pending.features", features, (len(ids), None))
-    num_columns = len(copy_leaves(like.planned)) if ids else 0
-    columns = [unpack(f"plans.{i}", tensors) for i in range(num_columns)]
-    names = require_instance("pending.names", json.loads(tensors["pending.names"].tobytes()), list)
+    num_columns = len(tensors.copy_leaves(like.planned)) if ids else 0
+    columns = [tensors.unpack(f"plans.{i}", stored) for i in range(num_columns)]
+    names = require_instance("pending.names", json.loads(stored["pending.names"].tobytes()), list)
     rows = zip(ids, rounds.tolist(), times.tolist(), names, numbers.tolist(), strict=True)
     for row, (id, number, (time, since), name, (arm, index, bonus)) in enumerate(rows):
         arrays = [column[row] for column in columns]
         num_arms = len(arrays[0]) if arrays else _LARGEST_ARM  # the first are the features of all
         require_number("pending.numbers", arm, at_least=0, at_most=num_arms - 1)
-        planned = with_leaves("plans", like.planned, arrays, num_arms=num_arms)
+        planned = tensors.with_leaves("plans", like.planned, arrays, num_arms=num_arms)
         choice = Choice(int(arm), index, bonus, features[row].copy(), planned)
         name = None if name is None else as_id(require_instance("pending.names", name, str), "pending.names")
         pending.waiting[id] = Entry(choice, number, time, since, name)
 
 
-def _ids(name: str, tensors: Tensors, most: int) -> list[str]:
-    given = require_instance(name, json.loads(tensors[name].tobytes()), list)
+def _ids(name: str, stored: Tensors, most: int) -> list[str]:
+    given = require_instance(name, json.loads(stored[name].tobytes()), list)
     ids = [as_id(require_instance(name, id, str)) for id in given]
     if len(ids) > min(most, len({*ids})):
         raise ArgumentError(name, f"be at most {most}, all different", ids, f"{len(ids)}")

@@ -38,10 +38,8 @@ class ForgettingRegressor(RegressorMixin, BaseEstimator):
         fit_intercept: bool = True,
         noise_scale: float = 1.0,
     ) -> None:
-        self.forgetting = forgetting
-        self.ridge = ridge
-        self.fit_intercept = fit_intercept
-        self.noise_scale = noise_scale
+        self.forgetting, self.ridge = forgetting, ridge
+        self.fit_intercept, self.noise_scale = fit_intercept, noise_scale
 
     def fit(self, X: Any, y: Any) -> Self:
         """Start over, and learn from these rows, the oldest first."""
@@ -104,11 +102,8 @@ class UcbPolicy(BaseEstimator):
         radius: float = 1.0,
         fit_intercept: bool = True,
     ) -> None:
-        self.num_arms = num_arms
-        self.forgetting = forgetting
-        self.ridge = ridge
-        self.radius = radius
-        self.fit_intercept = fit_intercept
+        self.num_arms, self.forgetting, self.ridge = num_arms, forgetting, ridge
+        self.radius, self.fit_intercept = radius, fit_intercept
 
     def fit(self, X: Any, arms: Any, rewards: Any) -> Self:
         """Start over, and learn rewards of arms chosen in contexts `[N, n]`, the oldest first."""

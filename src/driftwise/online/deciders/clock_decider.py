@@ -13,6 +13,7 @@ from driftwise.base.part import iterate_parts
 from driftwise.base.types import FeatureTable, Forecast, Moments
 from driftwise.online.deciders.definition import Choice, Decider, Offer, bandit_sample
 from driftwise.parts import ClockWeights, LeastSquares
+from driftwise.parts.forgetting import next_moments
 from driftwise.parts.noise import NoiseSums
 
 _LEAST_EIGENVALUE = 1e-8  # of the gram that a decision may rest on, where the ridge decays
@@ -110,14 +111,9 @@ def _shrink(moments: Moments, kept: np.ndarray, time: float) -> Moments:
     ridge = moments.ridge[:, None, None, None] * np.eye(moments.gram.shape[-1])
     if gram_sq is not None:
         gram_sq = share * share * gram_sq + (1 - share * share) * ridge
-    return moments._replace(
-        gram=share * moments.gram + (1 - share) * ridge,
-        gram_sq=gram_sq,
-        cross=share * moments.cross,
-        weight=kept * moments.weight,
-        weight_sq=kept * kept * moments.weight_sq,
-        memory=np.full(len(kept), time),
-    )
+    gram, weight_sq = share * moments.gram + (1 - share) * ridge, kept * kept * moments.weight_sq
+    later = moments._replace(gram=gram, gram_sq=gram_sq, cross=share * moments.cross, weight_sq=weight_sq)
+    return later._replace(weight=kept * moments.weight, memory=np.full(len(kept), time))
 
 
 def _add(
@@ -125,11 +121,7 @@ def _add(
 ) -> Moments:
     """Return the moments of all memories with `count` samples more, with targets and weights `[J]`."""
     share, gram, gram_sq = weights[:, None, None, None], count * features[:, None] * features, moments.gram_sq
-    return moments._replace(
-        gram=moments.gram + share * gram,
-        gram_sq=None if gram_sq is None else gram_sq + share * share * gram,
-        cross=moments.cross + share * targets[:, None, None, None] * (count * features)[:, None],
-        tick=moments.tick + 1,
-        weight=moments.weight + weights * count,
-        weight_sq=moments.weight_sq + weights * weights * count,
-    )
+    cross = moments.cross + share * targets[:, None, None, None] * (count * features)[:, None]
+    sums = moments.gram + share * gram, None if gram_sq is None else gram_sq + share * share * gram, cross
+    weight_sq = moments.weight_sq + weights * weights * count
+    return next_moments(moments, sums, moments.weight + weights * count, weight_sq)

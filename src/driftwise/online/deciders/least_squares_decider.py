@@ -15,17 +15,9 @@ from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, AnchoredInverse,
 from driftwise.online.deciders.definition import Choice, Offer, RoundDraws, bandit_sample
 from driftwise.online.deciders.memories import upper_bounds
 from driftwise.online.limits import first_state, not_finite
-from driftwise.parts import (
-    ExponentialWeights,
-    LeastSquares,
-    NoForgetting,
-    PeriodicRestart,
-    RestartAt,
-    SlidingWindow,
-    Thompson,
-    Ucb,
-)
+from driftwise.parts import ExponentialWeights, LeastSquares, NoForgetting, SlidingWindow, Thompson, Ucb
 from driftwise.parts.exploration import radius_at
+from driftwise.parts.forgetting import PeriodicRestart, RestartAt
 
 # Other forgettings may change the gram in ways that an anchor cannot follow.
 _ANCHORED = ExponentialWeights | NoForgetting | PeriodicRestart | RestartAt | SlidingWindow
@@ -96,8 +88,16 @@ class LeastSquaresDecider:
             self._diagonals, self._products = sums.reshape(num, 1, -1)[:, :, :: dim + 1], sums
 
     def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
-        if self._samples:
-            return self._offer_by_draws(arms, number)
+        if self._samples:  # probabilities are the shares of draws that arms win
+            dim, root_of = self.agent.spec.dim, self._gram if self._gram_sq is None else self._gram_sq
+            try:
+                size, root = radius_at(self._radius, self.state), np.linalg.cholesky(root_of)
+            except (ArithmeticError, ValueError) as error:
+                raise not_finite(self.agent) from error
+            drawn = draw_normal(self.draws.key(number), self._num_draws * dim, np.float64).reshape(-1, dim)
+            mapped = arms @ invert_or_nan(self._gram)
+            bonus = (size * drawn) @ (mapped @ root).T  # a zᵀ Λ̃^(1/2)ᵀ Λ⁻¹ φ: [n, N]
+            return Offer.of_shares(arms, mapped @ self._cross + bonus, bonus, self.agent)
         try:
             radius = self._radius if self._radius_at is None else self._radius_at(self._state)
         except (ArithmeticError, ValueError):  # Python's numbers have no "not a number"
@@ -106,19 +106,6 @@ class LeastSquaresDecider:
         mapped = solve_rows_or_nan(self._gram, arms) if anchored is None else anchored.anchor().map(arms)
         squares = np.vecdot(mapped, arms if self._gram_sq is None else mapped.dot(self._gram_sq))
         return Offer.of_best(arms, *upper_bounds(mapped.dot(self._cross), squares, radius), self.agent)
-
-    def _offer_by_draws(self, arms: np.ndarray, number: int) -> Offer:
-        """Return the offer whose probabilities are the shares of draws that arms win."""
-        dim, root_of = self.agent.spec.dim, self._gram if self._gram_sq is None else self._gram_sq
-        try:
-            size, root = radius_at(self._radius, self.state), np.linalg.cholesky(root_of)
-        except (ArithmeticError, ValueError) as error:
-            raise not_finite(self.agent) from error
-        drawn = draw_normal(self.draws.key(number), self._num_draws * dim, np.float64).reshape(-1, dim)
-        mapped = arms @ invert_or_nan(self._gram)
-        bonus = (size * drawn) @ (mapped @ root).T  # a zᵀ Λ̃^(1/2)ᵀ Λ⁻¹ φ: [n, N]
-        index = mapped @ self._cross + bonus
-        return Offer.of_shares(arms, index, bonus, self.agent)
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         state, features, share, caution = self._state, choice.features, None, self.agent.caution
@@ -157,11 +144,9 @@ class LeastSquaresDecider:
             leaving: Sample = map_tree(lambda ring: ring[slot], state.memory.samples)
             changes.append((np.sqrt(leaving.weight) * leaving.features[0], -1.0))
         self._write(forgetting.update(self.state, sample))
-        if anchored is None:
-            return
-        if self._state.epoch != state.epoch:
+        if anchored is not None and self._state.epoch != state.epoch:
             self._anchored = self._new_anchors()
-            return
-        for features, sign in changes:
-            anchored.add(features, sign)
-        anchored.settle()
+        elif anchored is not None:
+            for features, sign in changes:
+                anchored.add(features, sign)
+            anchored.settle()

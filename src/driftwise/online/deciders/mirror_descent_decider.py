@@ -14,6 +14,7 @@ from driftwise.online.deciders.definition import Choice, Offer, RoundDraws
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import MirrorDescent
 from driftwise.parts.exploration import radius_at
+from driftwise.parts.forgetting import next_moments
 from driftwise.parts.link_regression import project_to_ball
 
 
@@ -91,11 +92,7 @@ class MirrorDescentDecider:
             theta[outside] = project_to_ball(metric, theta[outside], self._bound[outside, None])
         slope = self._link.slope(theta.dot(x)) / dispersion
         gram += slope[:, None, None] * outer
-        return moments._replace(
-            gram=gram[:, None],
-            cross=np.vecdot(gram, theta[:, None])[:, None, :, None],
-            tick=moments.tick + 1,
-            weight=rate * moments.weight + weight,
-            weight_sq=rate * rate * moments.weight_sq + weight,
-            memory=rate[:, None] * moments.memory + np.log1p(slope * width)[:, None],
-        )
+        sums = gram[:, None], moments.gram_sq, np.vecdot(gram, theta[:, None])[:, None, :, None]
+        weight, weight_sq = rate * moments.weight + weight, rate * rate * moments.weight_sq + weight
+        memory = rate[:, None] * moments.memory + np.log1p(slope * width)[:, None]
+        return next_moments(moments, sums, weight, weight_sq)._replace(memory=memory)

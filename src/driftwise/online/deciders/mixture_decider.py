@@ -104,22 +104,18 @@ class MixtureDecider:
     def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
         tail = None if not self._first else 0.0 if self._tick else (arms == 1).all(axis=0)
         key = None if self._leads and not self._samples else self.draws.key(number)
-        if self._num_draws > 1:
-            return self._offer_by_draws(arms, key)._replace(tail=tail)
         mixture = self._mixture
-        j = mixture.heaviest if self._leads else int(self.agent.choose_memory(mixture.log_weights, key))
-        index, bonus = self._indices(j, arms, key)
-        return Offer.of_best(arms, index, bonus, self.agent, tail)
-
-    def _offer_by_draws(self, arms: np.ndarray, key: Key) -> Offer:
-        """Return the offer whose probabilities are the shares of draws that arms win."""
-        keys = fold(key, np.arange(self._num_draws))
-        deciding = np.full(len(keys), self.agent.choose_memory(self._mixture.log_weights, keys))
+        if self._num_draws == 1:
+            j = mixture.heaviest if self._leads else int(self.agent.choose_memory(mixture.log_weights, key))
+            index, bonus = self._indices(j, arms, key)
+            return Offer.of_best(arms, index, bonus, self.agent, tail)
+        keys = fold(key, np.arange(self._num_draws))  # probabilities are the shares of draws that arms win
+        deciding = np.full(len(keys), self.agent.choose_memory(mixture.log_weights, keys))
         index, bonus = np.empty((2, len(keys), len(arms)))
         for j in np.unique(deciding).tolist():
             rows = deciding == j
             index[rows], bonus[rows] = self._indices(j, arms, keys[rows])
-        return Offer.of_shares(arms, index, bonus, self.agent)
+        return Offer.of_shares(arms, index, bonus, self.agent)._replace(tail=tail)
 
     def _indices(self, j: int, arms: np.ndarray, keys: Key | None) -> Pair:
         """Return indices of arms in a memory and their exploration part: `[N]`, or `[n, N]` for n keys.
