@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.base.files import remove_leftovers
+from driftwise.base.files import remove_leftovers, replace_file
 from driftwise.environments import LinearMdp
 from driftwise.simulation import checkpoints
 from driftwise.simulation.checkpoints import CheckpointError, OutdatedError, checkpoint_name, resume
@@ -98,7 +98,7 @@ def test_environments_without_a_configuration_are_told_apart_by_their_models(pat
 def test_a_failure_while_writing_leaves_the_old_file_and_no_other(path, monkeypatch):
     simulation = fresh()
     simulation.advance()
-    checkpoints.write_checkpoint(path, simulation)
+    replace_file(path, checkpoints.pack_checkpoint(simulation))
     before = path.read_bytes()
 
     def full(*_: Any) -> None:
@@ -107,7 +107,7 @@ def test_a_failure_while_writing_leaves_the_old_file_and_no_other(path, monkeypa
     monkeypatch.setattr(os, "fsync", full)
     simulation.advance()
     with pytest.raises(OSError, match="No space left"):
-        checkpoints.write_checkpoint(path, simulation)
+        replace_file(path, checkpoints.pack_checkpoint(simulation))
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
 
@@ -242,7 +242,7 @@ def test_what_other_code_or_versions_computed_is_refused_and_dropped_on_request(
     simulation = fresh()
     for _ in range(chunks):
         simulation.advance()
-    checkpoints.write_checkpoint(path, simulation)
+    replace_file(path, checkpoints.pack_checkpoint(simulation))
     checkpoints.drop_outdated(path, fresh())  # nothing is wrong with it
     merged = {**simulation.origin[key], **others}
     changed = {name: value for name, value in merged.items() if value is not None}
@@ -263,7 +263,7 @@ def test_a_module_that_only_one_of_two_codes_has_is_other_code(path, where):
     simulation.advance()
     reader = fresh()
     (simulation if where == "there" else reader).sources |= {"mine.parts": "0123456789abcdef"}
-    checkpoints.write_checkpoint(path, simulation)
+    replace_file(path, checkpoints.pack_checkpoint(simulation))
     with pytest.raises(OutdatedError, match=r"was computed by other code \(mine.parts\)"):
         resume(path, reader)
 
@@ -281,7 +281,7 @@ def test_what_another_device_or_another_task_left_is_refused_and_not_dropped(pat
 def test_a_simulation_that_was_taken_up_names_all_that_computed_it(path):
     simulation = fresh()
     simulation.advance()
-    checkpoints.write_checkpoint(path, simulation)
+    replace_file(path, checkpoints.pack_checkpoint(simulation))
     elsewhere = {**simulation.origin, "host": {"name": "elsewhere", "cpu": "another"}, "xla_flags": "--odd"}
     rewritten(path, origin=np.array(json.dumps(elsewhere)))
     for _ in range(2):  # in the end it is read

@@ -9,7 +9,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.simulation import program
-from driftwise.simulation.checkpoints import CheckpointError, checkpoint_name, resume, write_checkpoint
+from driftwise.simulation.checkpoints import CheckpointError, checkpoint_name, pack_checkpoint, resume
 from driftwise.simulation.engines import Processes
 from driftwise.simulation.program import num_programs
 from driftwise.simulation.running import run_tasks
@@ -60,7 +60,7 @@ def test_a_finished_simulation_is_read_where_its_device_is_not(tmp_path):
     elsewhere = fresh(device="cpu")
     elsewhere.advance()
     elsewhere.task = replace(elsewhere.task, device="gpu")  # as if this had been on another machine
-    write_checkpoint(tmp_path / "finished", elsewhere)
+    (tmp_path / "finished").write_bytes(pack_checkpoint(elsewhere))
     result = resume(tmp_path / "finished", fresh(device="gpu"))
     assert result.values.tobytes() == elsewhere.result().values.tobytes()
     assert result.manifest["device"] == jax.devices("cpu")[0].device_kind

@@ -28,7 +28,17 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB")
 
 def free_memory() -> int:
     """Return the bytes that this process may still take, as far as the system reports."""
-    return max(0, min([_available(), *_left_to_groups(), *_left_to_addresses()]))
+    facts = {}
+    with contextlib.suppress(OSError):
+        facts = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
+    if "MemAvailable" in facts:
+        available = 1024 * int(facts["MemAvailable"].split()[0])
+    else:
+        try:
+            available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        except (AttributeError, OSError, ValueError):  # Windows
+            available = sys.maxsize
+    return max(0, min([available, *_left_to_groups(), *_left_to_addresses()]))
 
 
 def _control_groups() -> Iterator[tuple[str, Path]]:
@@ -72,18 +82,6 @@ def _left_to_addresses() -> Iterator[int]:
         if limit != resource.RLIM_INFINITY:
             pages = int(Path("/proc/self/statm").read_text().split()[0])
             yield limit - pages * resource.getpagesize()
-
-
-def _available() -> int:
-    with contextlib.suppress(OSError):
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        facts = dict(line.split(":", 1) for line in lines)
-        if "MemAvailable" in facts:
-            return 1024 * int(facts["MemAvailable"].split()[0])
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # Windows
-        return sys.maxsize
 
 
 def count_bytes(*shapes: Iterable[int], itemsize: int = 8) -> int:

@@ -32,15 +32,8 @@ _T = TypeVar("_T")
 WORD, COUNT, NUMBER, TABLE, LIST, NULL = (str,), (int,), (int, float), (dict,), (list,), (type(None),)
 PLAIN = (str, int, float, bool)
 NESTED = (*PLAIN, dict, list)  # and so is all that is in it
-_TYPE_NAMES: Mapping[type, str] = {
-    str: "a word",
-    int: "an integer",
-    float: "a number",
-    bool: "true or false",
-    dict: "a table",
-    list: "a list",
-    type(None): "null",
-}
+_TYPE_NAMES = {str: "a word", int: "an integer", float: "a number", bool: "true or false"}
+_TYPE_NAMES |= {dict: "a table", list: "a list", type(None): "null"}
 
 
 def require_shape(path: str, value: Any, shape: Any, *, whole: bool = False) -> None:

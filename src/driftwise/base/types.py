@@ -97,9 +97,7 @@ class FeatureTable(NamedTuple):
 
     values: Array  # [N, d]
     present: Array | None = None  # [N] whether the action can be taken; None if all can
-    extras: tuple[
-        Any, ...
-    ] = ()  # what else is known, one of a type: of `base.knowledge`, `Blocks`, `Catalogue`
+    extras: tuple[Any, ...] = ()  # one of a type: of those in `base.knowledge`, `Blocks`, `Catalogue`
 
     def find(self, kind: type[_Extra]) -> _Extra | None:
         """Return the extra of a type, None if there is none."""

@@ -49,9 +49,8 @@ def overflow_errors(owner: str, given: Mapping[str, Any]) -> Iterator[None]:
     except ArithmeticError as error:
         sizes = [f"{name} = {value!r}" for name, value in given.items() if isinstance(value, numbers.Real)]
         why = f"({error.args[-1]})" if error.args else ""
-        raise ValueError(
-            f"{owner}: its numbers are too large or too small to compute with {why}, got {', '.join(sizes)}"
-        ) from None
+        text = f"{owner}: its numbers are too large or too small to compute with {why}"
+        raise ValueError(f"{text}, got {', '.join(sizes)}") from None
 
 
 def require_count(name: str, value: Any, *, at_least: int = 1, bits: int = 64) -> int:

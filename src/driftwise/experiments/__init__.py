@@ -8,15 +8,6 @@ with require_extra("experiments", "cli"):
     from driftwise.experiments.study import Study, load_experiment, prepare
 
 __all__ = [
-    "EXPERIMENTS",
-    "AgentOutcome",
-    "Experiment",
-    "Progress",
-    "Study",
-    "experiment_of",
-    "find_experiment",
-    "load_experiment",
-    "prepare",
-    "run_experiment",
-    "run_study",
-]
+    "EXPERIMENTS", "AgentOutcome", "Experiment", "Progress", "Study", "experiment_of", "find_experiment",
+    "load_experiment", "prepare", "run_experiment", "run_study",
+]  # fmt: skip

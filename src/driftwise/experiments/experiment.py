@@ -53,12 +53,21 @@ class Experiment:
             raise ValueError("environment is missing: an experiment needs it, or several in environments")
         if self.environment is not None and not isinstance(self.environment, Environment):
             require_table("environment", self.environment)
-        if self.environments is not None:
-            _require_tables("environments", self.environments, lambda value: isinstance(value, Environment))
-            if self.environment:
-                got = "a table environment as well"
-                raise ArgumentError("environments", "be all there are", self.environments, got)
-        _require_tables("agents", self.agents, lambda value: isinstance(value, Agent) or callable(value))
+        if self.environments is not None and self.environment:
+            got = "a table environment as well"
+            raise ArgumentError("environments", "be all there are", self.environments, got)
+        groups: dict[str, Any] = {"environments": self.environments, "agents": self.agents}
+        if self.environments is None:
+            del groups["environments"]
+        for path, tables in groups.items():
+            if not require_table(path, tables):
+                raise ArgumentError(path, "have at least one table", tables, "none")
+            for label, table in tables.items():
+                _require_line(f"a name in {path}", label)
+                if label.startswith("_"):  # which keeps a curve's name out of figures
+                    raise ArgumentError(f"a name in {path}", "not start with '_'", label)
+                if not isinstance(table, Environment if path == "environments" else (Agent, Callable)):
+                    require_table(join_keys(path, label), table)
 
     @property
     def config(self) -> ConfigTable:
@@ -92,17 +101,6 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, Mapping):
         return all(map(_is_plain, value.values()))
     return not isinstance(value, (Agent, Environment)) and not callable(value)
-
-
-def _require_tables(path: str, value: Any, is_made: Callable[[Any], bool]) -> None:
-    if not require_table(path, value):
-        raise ArgumentError(path, "have at least one table", value, "none")
-    for label, table in value.items():
-        _require_line(f"a name in {path}", label)
-        if label.startswith("_"):  # which keeps a curve's name out of figures
-            raise ArgumentError(f"a name in {path}", "not start with '_'", label)
-        if not is_made(table):
-            require_table(join_keys(path, label), table)
 
 
 class Experiments(Mapping[str, Experiment]):

@@ -81,12 +81,12 @@ def resume(
     progress(simulation)
     for due in advance_in_parts(simulation):
         if due and path is not None:
-            write_checkpoint(path, simulation)
+            replace_file(path, pack_checkpoint(simulation))
         try:
             progress(simulation)
         except BaseException:  # raised to stop: nothing that was played is lost
             if not due and path is not None:
-                write_checkpoint(path, simulation)
+                replace_file(path, pack_checkpoint(simulation))
             raise
     return simulation.result()
 
@@ -105,11 +105,6 @@ def advance_in_parts(simulation: Work) -> Iterator[bool]:
         if due:
             now = time.monotonic()
             next_due = now + max(_SECONDS_BETWEEN, (now - started) / _TIME_SHARE)
-
-
-def write_checkpoint(path: Path, simulation: Work) -> None:
-    """Replace the file at `path`, or leave it as it was if that fails."""
-    replace_file(path, pack_checkpoint(simulation))
 
 
 def pack_checkpoint(simulation: Work, arrays: Mapping[str, np.ndarray] | None = None) -> bytes:

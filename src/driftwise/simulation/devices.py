@@ -125,13 +125,10 @@ class Split(NamedTuple):
                 played, recorded = play(shared, block, take(keys, first, self.size, 0))
                 return jax.tree.map(lambda leaf, new: write(leaf, new, first, 1), states, played), recorded
 
-            def join_blocks(records: Array) -> Array:  # to [episodes, grid, runs, ...]
-                moved = jnp.moveaxis(records, 0, 2)
-                return moved.reshape(*moved.shape[:2], -1, *moved.shape[4:])
-
             firsts = self.size * jnp.arange(self.num_blocks)
             states, recorded = jax.lax.scan(play_block, states, firsts)  # in place: no second copy of states
-            return states, jax.tree.map(join_blocks, recorded)
+            joined = jnp.moveaxis(recorded, 0, 2)
+            return states, joined.reshape(*joined.shape[:2], -1, *joined.shape[4:])
 
         shared, keys, states, records = (self.place(axis).spec for axis in (None, 0, 1, 2))
         mesh, inputs, outputs = self.place().mesh, (shared, states, keys), (states, records)

@@ -82,24 +82,22 @@ def estimate_bytes(task: Task, shapes: Footprint) -> int:
     Only where its footprint is a large part of the memory, the program is compiled, and the compiler asked.
     """
     split = Split.of(find_devices(task.device), task.num_runs)
+    copies = len(split.devices) if split.devices[0].memory_stats() is None else 1  # CPUs share a memory
     of_runs = split.num_blocks * split.size * (shapes.state + shapes.records) + split.size * shapes.plan
-    known, free = _copies(split) * (shapes.shared + of_runs), _free(task)
-    return known if not known <= free < _PROGRAM_FACTOR * known else compiled_bytes(task, split) or known
+    known = copies * (shapes.shared + of_runs)
+    if not known <= _free(task) < _PROGRAM_FACTOR * known:
+        return known
+    return copies * (compiled_bytes(task, split) or 0) or known
 
 
 def compiled_bytes(task: Task, split: Split) -> int | None:
-    """Return the bytes that a task takes while it runs, by its compiler; None if that does not say."""
+    """Return the bytes that a task takes on a device, by its compiler; None if that does not say."""
     with jax_settings(split.devices[0], task.precision):
         sizes = trace_program(task, split).lower().compile().memory_analysis()
     if sizes is None:
         return None
     taken = sizes.argument_size_in_bytes + sizes.output_size_in_bytes + sizes.temp_size_in_bytes
-    return _copies(split) * (taken - sizes.alias_size_in_bytes)
-
-
-def _copies(split: Split) -> int:
-    """Return the number of devices that share a memory: CPUs do."""
-    return len(split.devices) if split.devices[0].memory_stats() is None else 1
+    return taken - sizes.alias_size_in_bytes
 
 
 def _sizes(task: Task, last: str) -> str:
