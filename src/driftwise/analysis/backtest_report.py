@@ -27,48 +27,26 @@ LIMITS_NOTE = (
 def backtest_page(backtest: Backtest, source: str) -> str:
     """Return the page: the verdict and the scores, then the figures."""
     sizes = format_count(backtest.rows, "row"), format_count(backtest.dim, "feature")
+    kicker, lead = " · ".join((source, *sizes)), " ".join(backtest_sentences(backtest))
     blocks = [scores_table(backtest), SCORES_NOTE, LIMITS_NOTE, *_figures(backtest)]
-    return write_html(
-        Page(
-            title="tune",
-            kicker=" · ".join((source, *sizes)),
-            heading="How long to remember",
-            lead=" ".join(backtest_sentences(backtest)),
-            parts=[Article("", [Section("", blocks)])],
-        )
-    )
+    parts = [Article("", [Section("", blocks)])]
+    return write_html(Page("tune", kicker, "How long to remember", lead, parts))
 
 
 def scores_table(backtest: Backtest, title: str = "") -> Table:
     """Return the scores of all memories and of their mixture."""
-    best = backtest.advised.name
-    rows = [
-        (
-            Cell(memory.name, best=memory.name == best),
-            Cell.of(_score, memory.score, best=memory.name == best),
-            Cell("–", memory.behind) if memory.name == best else _behind(memory.behind),
-            "yes" if memory.may_be_best else "no",
-            Cell.of(_score, memory.learnt_score),
-            Cell.of(format_number, memory.error),
-        )
-        for memory in backtest.memories
-    ]
-    mixture = (
-        "mixture",
-        Cell.of(_score, backtest.mixture),
-        _behind(backtest.mixture_behind),
-        "–",
-        Cell.of(_score, backtest.learnt_mixture),
-        Cell("–", (math.nan,)),
-    )
-    columns = (
-        *words("memory"),
-        *numbers("score"),
-        TableColumn("behind", ("behind", "behind from", "behind to")),
-        *words("best?"),
-        *numbers("learnt", "error"),
-    )
-    return Table.of("memories", columns, [*rows, mixture], title)
+    rows = []
+    for memory in backtest.memories:
+        is_best, may_be_best = memory == backtest.advised, "yes" if memory.may_be_best else "no"
+        score, learnt = Cell.of(_score, memory.score, best=is_best), Cell.of(_score, memory.learnt_score)
+        behind = Cell("–", memory.behind) if is_best else _behind(memory.behind)
+        error = Cell.of(format_number, memory.error)
+        rows.append((Cell(memory.name, best=is_best), score, behind, may_be_best, learnt, error))
+    score, learnt = Cell.of(_score, backtest.mixture), Cell.of(_score, backtest.learnt_mixture)
+    rows.append(("mixture", score, _behind(backtest.mixture_behind), "–", learnt, Cell("–", (math.nan,))))
+    behind = TableColumn("behind", ("behind", "behind from", "behind to"))
+    columns = *words("memory"), *numbers("score"), behind, *words("best?"), *numbers("learnt", "error")
+    return Table.of("memories", columns, rows, title)
 
 
 def _behind(behind: Interval) -> Cell:
@@ -84,11 +62,8 @@ def backtest_sentences(backtest: Backtest) -> tuple[str, ...]:
     best, learnt = backtest.advised, backtest.best_with_learnt_noise
     others = [name for name in backtest.may_be_best if name != best.name]
     rest = f"not distinguishable from it: {', '.join(others)}" if others else "no other may be best, at 95 %"
-    verdict = {
-        "helps": "Forgetting helps",
-        "does not help": "Forgetting does not help",
-        "open": "Whether forgetting helps is open",
-    }[backtest.forgetting]
+    verdict = f"Forgetting {backtest.forgetting}"
+    verdict = "Whether forgetting helps is open" if backtest.forgetting == "open" else verdict
     how = "given" if backtest.noise_given else "the likeliest in hindsight"
     sentences = [
         f"Advised memory: {_describe(best)}; {rest}.",

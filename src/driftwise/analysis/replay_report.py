@@ -50,59 +50,48 @@ _INTERVALS_NOTE = (
 def replay_page(replay: Replay) -> str:
     """Return the page: the means with their intervals, then their windows, weights and actions."""
     means, estimates, weights, actions = replay_tables(replay)
-    known = replay.options.reward_range is not None
+    num, known = len(replay.logged.windows), replay.options.reward_range is not None
+    shown = slice((num - 1) % (step := math.ceil(num / _MAX_POINTS)), None, step)  # few, and the last
     kind = "running" if known else "asymptotic"
     suffix = f"(intervals: {_INTERVAL_NAMES[kind]})"
-    step = -(
-        -len(replay.logged.windows) // _MAX_POINTS
-    )  # so few windows that a page stays small, up to the last
 
-    def draw(name: str, title: str, y_label: str, interval: Callable[[Window], Interval]) -> Figure:
-        rows = [window.row for window in replay.logged.windows[::-1][::step][::-1]]
-        curves = []
-        for number, (label, evaluation) in enumerate({"logged": replay.logged, **replay.policies}.items()):
-            windows = evaluation.windows[::-1][::step][::-1]
-            value, low, high = np.array([interval(window) for window in windows], dtype=float).T
-            curves.append(Curve(label, value, number, low, high))
+    def draw(
+        name: str, title: str, interval: Callable[[Window], Interval], y_label: str = "mean reward"
+    ) -> Figure:
+        rows, curves = [float(window.row) for window in replay.logged.windows[shown]], []
+        for number, (label, evaluation) in enumerate(replay.evaluations.items()):
+            intervals = np.array([interval(window) for window in evaluation.windows[shown]], dtype=float)
+            curves.append(Curve(label, intervals[:, 0], number, intervals[:, 1], intervals[:, 2]))
         axes = Axis("row of the log", integer=True), Axis(y_label)
         text = f"{title}, by each policy, over the rows of the log"
-        return Figure(name, curves, *axes, text, title, x=np.array(rows, dtype=float), legend=True)
+        return Figure(name, curves, *axes, text, title, x=np.array(rows), legend=True)
 
-    figures = [
-        draw("so-far", f"Mean reward so far {suffix}", "mean reward", lambda window: window.value[kind]),
-        draw(
-            "differences",
-            f"The same less that of the logged policy {suffix}",
-            "difference",
-            lambda window: window.differences.get("logged", {}).get(kind, _UNKNOWN),
-        ),
-    ]
+    def difference(window: Window) -> Interval:
+        return window.differences.get("logged", {}).get(kind, _UNKNOWN)
+
+    title = f"The same less that of the logged policy {suffix}"
+    so_far = draw("so-far", f"Mean reward so far {suffix}", lambda window: window.value[kind])
+    figures = [so_far, draw("differences", title, difference, "difference")]
     if known:
         title = f"Weighted mean reward, memory {replay.memory:,.0f} rows"
-        figures.append(draw("weighted", title, "mean reward", lambda window: window.value["weighted"]))
+        figures.append(draw("weighted", title, lambda window: window.value["weighted"]))
     title = "Mean reward in each window (DR, normal intervals)"
-    figures.append(draw("windows", title, "mean reward", lambda window: window.window.values["DR"].interval))
+    figures.append(draw("windows", title, lambda window: window.window.values["DR"].interval))
     pairs = [tuple(figures[first : first + 2]) for first in range(0, len(figures), 2)]
-    return write_html(
-        Page(
-            title="replay",
-            kicker=f"{replay.log.path} · {', '.join(replay.policies)} · seed {replay.options.seed}",
-            heading="What the policies would have earned" + " (biased)" * replay.biased,
-            lead=replay_lead(replay),
-            parts=[
-                Section("Mean rewards", [means, _INTERVALS_NOTE, *pairs]),
-                Section("Estimates and weights", [estimates, weights, _ESTIMATES_NOTE]),
-                Section("Actions", [actions]),
-            ],
-            static=True,
-        )
-    )
+    kicker = f"{replay.log.path} · {', '.join(replay.policies)} · seed {replay.options.seed}"
+    heading = "What the policies would have earned" + " (biased)" * replay.biased
+    sections = [
+        Section("Mean rewards", [means, _INTERVALS_NOTE, *pairs]),
+        Section("Estimates and weights", [estimates, weights, _ESTIMATES_NOTE]),
+        Section("Actions", [actions]),
+    ]
+    return write_html(Page("replay", kicker, heading, replay_lead(replay), sections, static=True))
 
 
 def replay_tables(replay: Replay) -> list[Table]:
     """Return the tables of means with every interval, estimates, weights and actions."""
     means, estimates, weights, actions = [], [], [], []
-    for name, evaluation in {"logged": replay.logged, **replay.policies}.items():
+    for name, evaluation in replay.evaluations.items():
         compared = {f"{name} − {other}": intervals for other, intervals in evaluation.differences.items()}
         for label, intervals in {name: evaluation.value, **compared}.items():
             cells = (
@@ -121,23 +110,16 @@ def replay_tables(replay: Replay) -> list[Table]:
         weights.append((name, *(Cell.of(format_number, weight) for weight in of_log), unsupported))
     by_rows = sorted(replay.logged.actions.items(), key=lambda item: -item[1].rows)
     for action, logged in by_rows[:_MAX_ACTIONS]:
-        cells = [
-            Cell.of("{:,}".format, logged.rows),
-            Cell.of(format_percent, logged.share),
-            Cell.of(format_number, logged.reward),
-        ]
-        for policy in replay.policies.values():
-            view = policy.actions[action]
+        share, reward = Cell.of(format_percent, logged.share), Cell.of(format_number, logged.reward)
+        cells = [Cell.of("{:,}".format, logged.rows), share, reward]
+        for view in (policy.actions[action] for policy in replay.policies.values()):
             cells += Cell.of(format_percent, view.share), Cell.of(format_number, view.weight)
         actions.append((action, *cells))
     biased, confidence = " (BIASED)" * replay.biased, f"{100 * (1 - replay.options.delta):g} % intervals"
     most = f", the {_MAX_ACTIONS} most logged of {len(by_rows):,}" * (len(by_rows) > _MAX_ACTIONS)
     kinds = [TableColumn(name, (name, f"{name}: from", f"{name}: to")) for name in _INTERVAL_NAMES.values()]
-    of_policies = [
-        TableColumn(f"{name}: {kind}", (f"{name} {kind}",))
-        for name in replay.policies
-        for kind in ("share", "weight")
-    ]
+    named = [(name, kind) for name in replay.policies for kind in ("share", "weight")]
+    of_policies = [TableColumn(f"{name}: {kind}", (f"{name} {kind}",)) for name, kind in named]
     of_estimates = *words("policy", "estimate"), *numbers("value", "standard error", "95 % from", "to")
     of_weights = (
         *words("policy"),
@@ -159,10 +141,8 @@ def replay_lead(replay: Replay) -> str:
     """Return sentences on the result of a replay, the rows behind it, and its limits."""
     options, bias = replay.options, []
     kind = "asymptotic" if options.reward_range is None else "running"
-    answers = (
-        f"{name} {format_interval(*policy.differences['logged'][kind])}"
-        for name, policy in replay.policies.items()
-    )
+    gains = {name: policy.differences["logged"][kind] for name, policy in replay.policies.items()}
+    answers = (f"{name} {format_interval(*gain)}" for name, gain in gains.items())
     if replay.dependence is not None and replay.biased:
         bias.append(
             f"BIASED: the actions of the log depend on {replay.dependence.on} (level "
@@ -201,7 +181,7 @@ def replay_lead(replay: Replay) -> str:
         )
     else:
         limits.append(f"Weighted means have a memory of {replay.memory:,.0f} rows.")
-    for name, policy in {"logged": replay.logged, **replay.policies}.items():
+    for name, policy in replay.evaluations.items():
         if policy.changed_by is not None:
             limits.append(
                 f"The mean reward of {name} changed: {policy.changed_by:,} rows refute every constant one "

@@ -53,6 +53,11 @@ class Replay:
     policies: Mapping[str, PolicyEvaluation]
 
     @property
+    def evaluations(self) -> dict[str, PolicyEvaluation]:
+        """The logged policy and all others, by name."""
+        return {LOGGED: self.logged, **self.policies}
+
+    @property
     def biased(self) -> bool:
         """Whether shares of actions stand for propensities although actions were not random."""
         return self.dependence is not None and self.dependence.found
