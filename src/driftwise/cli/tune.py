@@ -27,12 +27,8 @@ def _tune(
     ),
     dim: int | None = app.int_option("--dim", "Number of features, d.", bits=62),
     episodes: int | None = app.int_option("--episodes", "Number of episodes or rounds, K.", bits=62),
-    variation: float | None = app.float_option(
-        "--variation", "How far the model moves over the whole run, Δ.", at_least=0
-    ),
-    horizon: int | None = app.int_option(
-        "--horizon", "Steps in an episode of an MDP, H.  [default: a bandit]", bits=62
-    ),
+    variation: float | None = app.float_option("--variation", "How far the model moves, Δ.", at_least=0),
+    horizon: int | None = app.int_option("--horizon", "Steps per episode, H.  [default: a bandit]", bits=62),
     log: str | None = app.option(
         "FILE", "Log to score memories on: .csv or .parquet, oldest row first, or .jsonl of a DecisionLog."
     ),

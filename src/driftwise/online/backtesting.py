@@ -149,33 +149,17 @@ def backtest(
     best = fixed.scores[:, fixed.scores.mean(axis=0).argmax()]
     may_be_best = possibly_best(fixed.scores)
     points = np.unique(np.linspace(0, len(rewards) - 1, min(len(rewards), _MAX_POINTS)).round().astype(int))
-    return Backtest(
-        rows=len(rewards),
-        dim=features.shape[1],
-        ridge=ridge,
-        noise_scale=noise_scale,
-        noise_given=noise_given,
-        learnt_noise=learnt.noise,
-        memories=tuple(
-            MemoryScore(
-                name=name,
-                rate=None if j in by_window else float(rates[j]),
-                score=float(fixed.scores[:, j].mean()),
-                behind=normal_interval(best - fixed.scores[:, j]),
-                may_be_best=bool(may_be_best[j]),
-                learnt_score=float(learnt.scores[:, j].mean()),
-                error=float(np.sqrt((forecast.error[:, j] ** 2).mean())),
-            )
-            for j, name in enumerate(names)
-        ),
-        mixture=float(fixed.mixture.mean()),
-        mixture_behind=normal_interval(best - fixed.mixture),
-        learnt_mixture=float(learnt.mixture.mean()),
-        gain=gain_of_the_best(fixed.scores[:, :-1], fixed.scores[:, -1]),
-        at_rows=points + 1,
-        weights=fixed.weights[points],
-        learnt_weights=learnt.weights[points],
-    )
+    scored = list[MemoryScore]()
+    for j, name in enumerate(names):
+        rate, behind = None if j in by_window else float(rates[j]), normal_interval(best - fixed.scores[:, j])
+        score, learnt_score = float(fixed.scores[:, j].mean()), float(learnt.scores[:, j].mean())
+        error = float(np.sqrt((forecast.error[:, j] ** 2).mean()))
+        scored.append(MemoryScore(name, rate, score, behind, bool(may_be_best[j]), learnt_score, error))
+    sizes, noises = (len(rewards), features.shape[1]), (noise_scale, noise_given, learnt.noise)
+    mixture = float(fixed.mixture.mean()), normal_interval(best - fixed.mixture), float(learnt.mixture.mean())
+    gain = gain_of_the_best(fixed.scores[:, :-1], fixed.scores[:, -1])
+    weights = fixed.weights[points], learnt.weights[points]
+    return Backtest(*sizes, ridge, *noises, tuple(scored), *mixture, gain, points + 1, *weights)
 
 
 def forecast_rows(

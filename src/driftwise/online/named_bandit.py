@@ -107,7 +107,7 @@ class NamedBandit(SavedBandit):
 
         `id`, `arm` and `time` are as in `Bandit.decide`, the arm by its name.
         """
-        names, *encoded = self._encoded(context, arms)
+        names, encoded = self._encode(context, arms)
         if arm is not None and (arm := as_id(arm, "arm")) not in names:
             raise ArgumentError("arm", "be one of the arms of the decision", arm)
         taken = None if arm is None else names.index(arm)
@@ -116,7 +116,7 @@ class NamedBandit(SavedBandit):
             if id is not None:
                 self.bandit._pending.require_new(id)  # before any arm retires
             self._use(names)
-            blocks = self._blocks(names, *encoded)
+            blocks = encoded._replace(slots=self._slots.look_up(names))
             decision = self.bandit.decide(blocks.features, id=id, arm=taken, time=moment, names=names)
         numbers = decision.id, decision.index, decision.bonus, decision.probability
         probabilities = dict(zip(names, decision.probabilities.tolist(), strict=True))
@@ -153,23 +153,27 @@ class NamedBandit(SavedBandit):
             names = [names[i] for i in counted]
             for part in self._slices(names) if names else ():
                 taken = counted[part]
-                blocks = self._blocks(names[part], *(None if all is None else all[taken] for all in encoded))
-                moments = None if time is None else samples.times[taken]
-                weights = samples.weights[taken]
-                self.bandit.learn_from(blocks.features, checked[taken], weight=weights, time=moments)
+                shared, own = (None if rows is None else rows[taken] for rows in encoded)
+                blocks = ArmBlocks(shared, own, self._slots.look_up(names[part]), self.encoding.max_arms)
+                given = dict(
+                    weight=samples.weights[taken], time=None if time is None else samples.times[taken]
+                )
+                self.bandit.learn_from(blocks.features, checked[taken], **given)
 
     def scores(self, context: Row | None, arms: Names, *, time: Timestamp | None = None) -> dict[str, float]:
         """Return the indices of arms in the next decision, by name. Nothing is decided; no slot is taken."""
-        names, *encoded = self._encoded(context, arms)
+        names, encoded = self._encode(context, arms)
         with self.bandit._lock:
-            scores = self.bandit.scores(self._blocks(names, *encoded).features, time=time)
+            blocks = encoded._replace(slots=self._slots.look_up(names))
+            scores = self.bandit.scores(blocks.features, time=time)
         return dict(zip(names, scores.tolist(), strict=True))
 
     def top(self, context: Row | None, arms: Names, k: int, *, time: Timestamp | None = None) -> list[str]:
         """Return the `k` arms of the highest scores, the best first. Nothing is decided."""
-        names, *encoded = self._encoded(context, arms)
+        names, encoded = self._encode(context, arms)
         with self.bandit._lock:
-            best = self.bandit.top(self._blocks(names, *encoded).features, k, time=time)
+            blocks = encoded._replace(slots=self._slots.look_up(names))
+            best = self.bandit.top(blocks.features, k, time=time)
         return [names[i] for i in best]
 
     def retire(self, arm: str | int) -> int:
@@ -206,10 +210,8 @@ class NamedBandit(SavedBandit):
         arms = to_config(self.encoding)
         return inner._replace(description={"kind": _KIND, "arms": arms, "bandit": inner.description})
 
-    def _encoded(
-        self, context: Row | None, arms: Names
-    ) -> tuple[list[str], np.ndarray | None, np.ndarray | None]:
-        """Return the names of arms, with their shared features and those of their own, each encoded once."""
+    def _encode(self, context: Row | None, arms: Names) -> tuple[list[str], ArmBlocks]:
+        """Return the names of arms, with their features, which have no slots yet."""
         row: Row = require_instance("context", {} if context is None else context, Mapping)
         names = _names(arms)
         if not 0 < len(names) == len({*names}):
@@ -226,15 +228,13 @@ class NamedBandit(SavedBandit):
                 return encoder(row)[None].repeat(len(names), axis=0)
             return np.array([encoder({**row, **own}) for own in columns])
 
-        return names, encode(self.encoding.shared), encode(self.encoding.own)
+        shared, own = encode(self.encoding.shared), encode(self.encoding.own)
+        return names, ArmBlocks(shared, own, [], self.encoding.max_arms)
 
     def _use(self, names: list[str]) -> None:
         for name in self._slots.to_retire(names):
             self.retire(name)
         self._slots.use(names)
-
-    def _blocks(self, names: list[str], shared: np.ndarray | None, own: np.ndarray | None) -> ArmBlocks:
-        return ArmBlocks(shared, own, self._slots.look_up(names), self.encoding.max_arms)
 
     def _slices(self, names: list[str]) -> Iterator[slice]:
         """Yield slices of samples whose arms have slots at the same time, each up to the next retirement."""

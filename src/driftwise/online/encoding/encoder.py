@@ -115,13 +115,9 @@ class Encoder:
         columns = {column.pop("name"): column for column in described.pop("columns")}
         return {"columns": columns} | {key: value for key, value in described.items() if key != "type"}
 
-    @property
+    @functools.cached_property
     def dim(self) -> int:
         """Number of features."""
-        return self._dim
-
-    @functools.cached_property
-    def _dim(self) -> int:
         return sum(math.prod(len(column.names) for column in term) for term in self._terms)
 
     @property
@@ -134,7 +130,7 @@ class Encoder:
         """Return the features `[dim]` of a row."""
         if not isinstance(row, Mapping):
             raise ArgumentError("row", "map columns to values", row)
-        vector = np.zeros(self._dim)
+        vector = np.zeros(self.dim)
         entries = {column.name: column.encode(row) for column in self.columns}
         scale = 1 / math.sqrt(len(self._terms))
         for first, factors in self._places:

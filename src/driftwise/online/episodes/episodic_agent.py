@@ -200,21 +200,11 @@ class EpisodicAgent:
     def _content(self) -> agent_files.AgentFile:
         if self._open is not None:
             raise RuntimeError("save must come between episodes, and one is under way; see end()")
-        description = {
-            "kind": _KIND,
-            "agent": to_config(self.agent),
-            "features": self.states.description,
-            "plan_every": self.plan_every,
-            "seed": self.seed,
-            "num_episodes": self.num_episodes,
-            "metadata": agent_files.require_plain("metadata", self.metadata),
-        }
-        tensors = {
-            **self.states.tensors,
-            **{f"known.{name}": array for name, array in self._known.items()},
-            "gauge": self._gauge.to_array(),
-            **to_tensors("state", self._state),
-        }
+        description = {"kind": _KIND, "agent": to_config(self.agent), "features": self.states.description}
+        description |= {"plan_every": self.plan_every, "seed": self.seed, "num_episodes": self.num_episodes}
+        description["metadata"] = agent_files.require_plain("metadata", self.metadata)
+        tensors = {**self.states.tensors, "gauge": self._gauge.to_array(), **to_tensors("state", self._state)}
+        tensors |= {f"known.{name}": array for name, array in self._known.items()}
         if self.num_episodes % self.plan_every:  # the next episode acts on the same plan
             tensors |= to_tensors("plan", _plan_of(None, self.plan))
         return agent_files.AgentFile(description, tensors, self._seen)
