@@ -1,5 +1,6 @@
 """Results folders written by hand, whole and broken."""
 
+import itertools
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -47,10 +48,10 @@ def make_folder(
             own = {"agent": {"type": "Own", "rate": 0.5}, "environment": config}
             best, diagnostics = np.zeros_like(regret), (told or {}).get(label, {})
             results[environment, label] = dw.Result(regret, -regret, best, lengths, None, own, diagnostics)
-        agents += [
-            {"environment": environment, "label": label, **described(label), "seconds": 1.5}
-            for label in labels
-        ]
+        own = {"environment": environment, "seconds": 1.5}
+        agents += [{**own, "label": label, **described(label)} for label in labels]
+    registered = {label: own for label, own in environments.items() if own["name"] in ENVIRONMENTS}
+    chance = {label: build_environment(**config) for label, config in registered.items()}
     manifest = {
         "experiment": "by-hand",
         "config": {"name": "by-hand", "summary": "Doors <b>& locks</b>", "episodes": episodes, "runs": runs},
@@ -58,11 +59,7 @@ def make_folder(
         "num_runs": runs,
         "seed": 7,
         "environments": environments,
-        "random_regret": {
-            label: random_regret(build_environment(**config), episodes)
-            for label, config in environments.items()
-            if config["name"] in ENVIRONMENTS
-        },
+        "random_regret": {label: random_regret(world, episodes) for label, world in chance.items()},
         "agents": agents,
         "host": {"name": "a machine", "cpu_count": 2},
         "commit": None,
@@ -85,14 +82,9 @@ def make_grid_folder(
     folder: Path, *, rows: int, columns: int, more: tuple[str, ...] = (), **options: Any
 ) -> Path:
     """A large folder: an agent at all points of a grid of two parameters, and `more`; four runs."""
-    points = {
-        f"OPT-WLSVI (rate={0.75 + row / 100:g}, radius={0.05 * (1 + column):g})": {
-            "rate": 0.75 + row / 100,
-            "radius": 0.05 * (1 + column),
-        }
-        for row in range(rows)
-        for column in range(columns)
-    }
+    grid = itertools.product(range(rows), range(columns))
+    grid = [{"rate": 0.75 + row / 100, "radius": 0.05 * (1 + column)} for row, column in grid]
+    points = {f"OPT-WLSVI (rate={own['rate']:g}, radius={own['radius']:g})": own for own in grid}
 
     def described(label: str) -> dict[str, Any]:
         if label in more:
@@ -132,12 +124,8 @@ def damage(folder: Path, how: str) -> Path:
         "holes": table.set_column(table.column_names.index("regret"), "regret", holes),
         "lost rows": table[:-5],
     }
-    texts = {
-        "cut manifest": '{"format": 1,',
-        "newer": '{"format": 99}',
-        "bare": "[]",
-        "empty": '{"format": 1}',
-    }
+    texts = {"cut manifest": '{"format": 1,', "newer": '{"format": 99}', "bare": "[]"}
+    texts["empty"] = '{"format": 1}'
     if how in changed or how in tables:
         write(folder, facts | changed.get(how, {}), tables.get(how, table))
     elif how in texts:

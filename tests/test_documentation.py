@@ -47,10 +47,8 @@ from tests.report_folders import make_folder
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 COMMANDS: dict[str, Any] = make_parser().commands  # in the order of `driftwise --help`
-PAGES = {
-    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
-    for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/README.md")])
-}
+PATHS = sorted(path for place in ("*.md", "docs/*.md", "examples/**/README.md") for path in ROOT.glob(place))
+PAGES = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in PATHS}
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -321,12 +319,9 @@ def test_the_page_of_algorithms_says_which_bounds_are_about_another_clip_than_th
         PAGES["docs/algorithms.md"],
         re.MULTILINE | re.DOTALL,
     )
-    clips = {
-        name: parameters["clip"].default
-        for name, algorithm in ALGORITHMS.items()
-        if "clip" in (parameters := inspect.signature(algorithm.recipe).parameters)
-        and (algorithm.problem, algorithm.bound != "none") == ("linear MDP", True)
-    }
+    bounded = [own for own in ALGORITHMS.values() if own.problem == "linear MDP" and own.bound != "none"]
+    parameters = {own.name: inspect.signature(own.recipe).parameters for own in bounded}
+    clips = {name: own["clip"].default for name, own in parameters.items() if "clip" in own}
     assert {*re.findall(r"`(\w+)`", named)} == {name for name in clips if clips[name] == default}
     options = [bound.options for bound in BOUNDS.values() if "clip" in bound.options]
     assert {option["clip"] for option in options} == {bounds}
@@ -404,22 +399,17 @@ def test_examples_of_quick_commands_run(tmp_path, capsys, monkeypatch):
             assert capsys.readouterr().out, words
 
 
-@pytest.mark.parametrize(
-    ("words", "completed"),
-    [
-        ("driftwise ru", ["run"]),
-        ("driftwise run qu", ["quickstart"]),
-        ("driftwise validate quick", ["quickstart"]),
-        ("driftwise list al", ["algorithms"]),
-        ("driftwise show opt_w", ["opt_wlsvi", "opt_wlsvi_borl"]),
-        ("driftwise run --ep", ["--episodes"]),
-        ("driftwise run mine.t", [""]),  # files are left to the shell
-    ],
-)
-def test_shells_complete_commands_options_and_names(words, completed, capsys, monkeypatch):
+COMPLETED = {"ru": ["run"], "run qu": ["quickstart"], "validate quick": ["quickstart"]}
+COMPLETED["list al"] = ["algorithms"]
+COMPLETED |= {"show opt_w": ["opt_wlsvi", "opt_wlsvi_borl"], "run --ep": ["--episodes"]}
+COMPLETED |= {"run mine.t": [""]}  # files are left to the shell
+
+
+@pytest.mark.parametrize("words", COMPLETED)
+def test_shells_complete_commands_options_and_names(words, capsys, monkeypatch):
     monkeypatch.setenv("_DRIFTWISE_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", words)
-    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    monkeypatch.setenv("COMP_WORDS", f"driftwise {words}")
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split())))
     with pytest.raises(SystemExit, match="0"):
         main([])
-    assert capsys.readouterr().out.removesuffix("\n").split("\n") == completed
+    assert capsys.readouterr().out.removesuffix("\n").split("\n") == COMPLETED[words]

@@ -209,17 +209,13 @@ def test_agents_decide_learn_save_and_load_with_numpy_and_safetensors_alone(smal
     assert run(small, "-c", ONLINE) == (0, "", "")
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "dw.simulate needs jax: pip install 'driftwise[simulate]'",
-        "dw.checks needs jax: pip install 'driftwise[simulate]'",
-        "dw.statistics needs scipy: pip install 'driftwise[simulate]'",
-        "dw.compare needs scipy: pip install 'driftwise[cli]'",
-    ],
-)
-def test_a_name_that_needs_more_says_what_in_one_sentence(small, sentence):
-    _, _, err = run(small, "-c", f"import driftwise as dw; {sentence.split()[0]}")
+MORE = [("simulate", "jax", "simulate"), ("checks", "jax", "simulate"), ("statistics", "scipy", "simulate")]
+
+
+@pytest.mark.parametrize(("name", "package", "extra"), [*MORE, ("compare", "scipy", "cli")])
+def test_a_name_that_needs_more_says_what_in_one_sentence(small, name, package, extra):
+    _, _, err = run(small, "-c", f"import driftwise as dw; dw.{name}")
+    sentence = f"dw.{name} needs {package}: pip install 'driftwise[{extra}]'"
     assert err.splitlines()[-1] == f"ModuleNotFoundError: {sentence}"
 
 

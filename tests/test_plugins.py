@@ -26,10 +26,8 @@ from driftwise.gym import MAKERS
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "plugin"
-REGISTRIES: list[Any] = [
-    *(ALGORITHMS, ENVIRONMENTS, PARTS, CONFIGURABLE, MAKERS, gymnasium.registry),
-    *(plugins.VERSIONS, plugins._folders),
-]
+REGISTRIES: list[Any] = [ALGORITHMS, ENVIRONMENTS, PARTS, CONFIGURABLE, MAKERS, gymnasium.registry]
+REGISTRIES += [plugins.VERSIONS, plugins._folders]
 MODULES = ("mylab", "test_mylab", "broken")
 SMALL = """
 name = "small"

@@ -51,15 +51,9 @@ def faulty(tmp_path: Path) -> Path:
 
 def test_all_faults_of_a_file_are_counted(faulty: Path) -> None:
     hours, cleaning = dutch_prices.hours_of(faulty)
-    assert cleaning == dutch_prices.Cleaning(
-        rows=98,
-        untimed=1,
-        written={"2015-01-31 23:00:00": 48, "31/01/2015 23:00": 49},
-        repeated=24,
-        missing=["2023-10-30T10"],
-        short_days=0,
-        long_days=1,
-    )
+    written, missing = {"2015-01-31 23:00:00": 48, "31/01/2015 23:00": 49}, ["2023-10-30T10"]
+    faults: dict[str, Any] = dict(untimed=1, repeated=24, missing=missing, short_days=0, long_days=1)
+    assert cleaning == dutch_prices.Cleaning(rows=98, written=written, **faults)
     assert hours.prices.tolist() == [hour for hour in range(74) if hour != 60]
     assert "2023-10-30T10" in str(cleaning)
 
@@ -114,15 +108,10 @@ def test_everybody_installs_the_same_versions(file: str) -> None:
 @needs("ev2gym")
 def test_the_dutch_file_has_the_faults_that_the_page_names() -> None:
     hours, cleaning = dutch_prices.hours_of(dutch_prices.dutch_file())
-    assert cleaning == dutch_prices.Cleaning(
-        rows=94_392,
-        untimed=1,
-        written={"2015-01-31 23:00:00": 76_680, "31/01/2015 23:00": 17_711},
-        repeated=6_553,
-        missing=["2023-12-30T23", "2024-12-30T23"],
-        short_days=10,
-        long_days=10,
-    )
+    written = {"2015-01-31 23:00:00": 76_680, "31/01/2015 23:00": 17_711}
+    missing = ["2023-12-30T23", "2024-12-30T23"]
+    faults: dict[str, Any] = dict(untimed=1, repeated=6_553, missing=missing, short_days=10, long_days=10)
+    assert cleaning == dutch_prices.Cleaning(rows=94_392, written=written, **faults)
     days = dutch_prices.days_of(hours)
     assert (days.years < 2025).sum() == 3_653
     assert (np.diff(days.dates) == np.timedelta64(1, "D")).all()

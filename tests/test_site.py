@@ -30,12 +30,8 @@ def listed(page: Path) -> set[Path]:
 def test_every_page_is_in_a_toctree_and_every_toctree_lists_pages_that_are_there():
     found = set[Path]().union(*map(listed, PAGES))
     assert {page for page in PAGES if page not in found} == {DOCS / "index.md"}
-    missing = {page for page in found if page not in PAGES}
-    assert missing == {
-        DOCS / "algorithms" / "*.md",
-        DOCS / "gallery" / "environments.md",
-        DOCS / "gallery" / "panels.md",
-    }
+    written = ("algorithms/*.md", "gallery/environments.md", "gallery/panels.md")  # by a build
+    assert {page for page in found if page not in PAGES} == {DOCS / page for page in written}
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -72,22 +68,17 @@ def test_the_run_behind_figures_can_be_made(run):
 
 
 def test_environments_of_the_gallery_drift():
-    still = {
-        name
-        for name, maker in ENVIRONMENTS.items()
-        if not make_environment(maker).variation(ROUNDS).total > 0
-    }
-    assert not still
+    for name, maker in ENVIRONMENTS.items():
+        assert make_environment(maker).variation(ROUNDS).total > 0, name
 
 
 def test_formulas_of_recipes_can_be_drawn():
     pytest.importorskip("latex2mathml", reason="formulas are drawn with driftwise[docs]")
     from tools.site.mathml import mathml
 
+    formula = re.compile(r"\$\$(.+?)\$\$|\$([^$]+)\$", re.DOTALL)
     for algorithm in ALGORITHMS.values():
-        for block, inline in re.findall(
-            r"\$\$(.+?)\$\$|\$([^$]+)\$", algorithm.recipe.__doc__ or "", re.DOTALL
-        ):
+        for block, inline in formula.findall(algorithm.recipe.__doc__ or ""):
             assert mathml(block or inline).startswith("<math")
     with pytest.raises(ValueError, match="unheard is not known"):
         mathml(r"\unheard x")
@@ -97,10 +88,8 @@ def test_docstrings_become_the_markup_that_autodoc_reads():
     pytest.importorskip("sphinx", reason="docstrings are rewritten with driftwise[docs]")
     from tools.site.docstrings import to_restructured_text
 
-    assert (
-        to_restructured_text("`a` times $\\eta^t$: V* of |S|")
-        == "``a`` times :math:`\\eta^t`: V\\* of \\|S\\|"
-    )
+    rewritten = to_restructured_text("`a` times $\\eta^t$: V* of |S|")
+    assert rewritten == "``a`` times :math:`\\eta^t`: V\\* of \\|S\\|"
     assert to_restructured_text("So\n$$x$$\nfar") == "So\n\n\n.. math:: \n\n   x\n\n\nfar"
 
 

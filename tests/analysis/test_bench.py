@@ -19,13 +19,8 @@ from driftwise.scenarios.scenario import SUITES, Sizes
 from driftwise.simulation import checkpoints
 
 COLD = "linear_bandit/one_arm-strong/at_once/cold"
-NAMES = (
-    "linear_bandit/none/lost/cold",
-    "logistic_bandit/none/lost/warm",
-    COLD,
-    "linear_bandit/gradual-weak/at_once/cold",
-    COLD.replace("cold", "restarted"),
-)
+NAMES = ("linear_bandit/none/lost/cold", "logistic_bandit/none/lost/warm", COLD)
+NAMES += ("linear_bandit/gradual-weak/at_once/cold", COLD.replace("cold", "restarted"))
 CHANGE = dict(drop=0.1, resilience=0.5, recovery=(5, True), area=1.0, adaptability=0.9)
 ALARMS = dict(delays=(4,), misses=2, false_per_1000=6.0), dict(delays=(8,), misses=0, false_per_1000=2.0)
 
@@ -44,6 +39,7 @@ FIXED_REGRETS: dict[str, tuple[float | None, ...]] = {
     "memory_100": (30.0, 30.0, 30.0, 30.0, 30.0),
     "memory_300": (20.0, 20.0, 40.0, 40.0, 40.0),
     "memory_all": (10.0, 10.0, 60.0, 60.0, 60.0),
+    "epsilon_greedy": (200.0,) * 5,  # a baseline
 }
 
 
@@ -51,16 +47,11 @@ def judged(
     *mine: float | None, changed: dict[str, ScenarioOutcome] | None = None, names: tuple[str, ...] = NAMES
 ) -> tuple[Bench, Scores]:
     """A benchmark of the fixed memories, a baseline, and `mine` with these regrets or some other outcomes."""
-    regrets = {
-        **FIXED_REGRETS,
-        "epsilon_greedy": (200.0,) * 5,
-        "mine": mine or (15.0, 15.0, 10.0, 10.0, 10.0),
-    }
-    outcomes = {
-        (agent, name): outcome(regret, *(ALARMS if agent == "mine" else ()))
-        for agent, own in regrets.items()
-        for name, regret in zip(NAMES, own, strict=True)
-    }
+    regrets, outcomes = FIXED_REGRETS | {"mine": mine or (15.0, 15.0, 10.0, 10.0, 10.0)}, {}
+    for agent, own in regrets.items():
+        alarms = ALARMS if agent == "mine" else ()
+        pairs = zip(NAMES, own, strict=True)
+        outcomes |= {(agent, name): outcome(regret, *alarms) for name, regret in pairs}
     outcomes |= {("mine", name): own for name, own in (changed or {}).items()}
     bench = bench_of("bandits", "small", [*regrets], names, outcomes)
     return bench, bench.scores[-1]

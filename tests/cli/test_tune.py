@@ -57,11 +57,9 @@ def test_the_tables_have_every_bound_or_a_smaller_one_and_the_advice_is_below(ar
     assert " ".join(last.split()) == f"Recommendation. {' '.join(told['advice'])}"
     assert max(map(len, last.splitlines())) <= 80
     assert 2 <= len(told["advice"]) <= 4
-    assert {bound["name"] for bound in told["bounds"]} == {
-        bound.name
-        for bound in BOUNDS.values()
-        if bound.problem == told["problem"] and bound.applies_to(Setting(2, 6000, 5.0))
-    }
+    about = [bound for bound in BOUNDS.values() if bound.problem == told["problem"]]
+    expected = {bound.name for bound in about if bound.applies_to(Setting(2, 6000, 5.0))}
+    assert {bound["name"] for bound in told["bounds"]} == expected
 
 
 def _same_tuning(first: dict[str, Any], second: dict[str, Any]) -> bool:
@@ -182,10 +180,8 @@ def test_a_bound_that_says_something_is_a_guarantee():
     advice = advise(Setting(2, 50_000, 0.01, noise_scale=0.1), "linear bandit")
     assert advice.recommended.is_informative
     assert advice.recommended.bound.name == "d_lin_ucb_unsplit"
-    assert re.match(
-        r"With probability 0\.95 its regret is at most 1.*, 15% of the largest possible regret",
-        advice.sentences[1],
-    )
+    sentence = r"With probability 0\.95 its regret is at most 1.*, 15% of the largest possible regret"
+    assert re.match(sentence, advice.sentences[1])
 
 
 def test_what_is_recommended_holds_for_all_arms_and_features():
