@@ -62,10 +62,7 @@ RESTARTS, LOST = {"restarts": 0.0}, {"restarts": np.nan}
         (dict(__repr__=lambda self: "an agent"), r"^agent must print its own name, got an agent"),
         (dict(update=unsettled), r"^state must keep its shapes and types, changed in episode 0 of run 0"),
         (diagnosed({"restarts": 1.0}, RESTARTS), r"^the simulator must equal NumPy, got restarts 1.0 away"),
-        (
-            diagnosed({"here": 0.0}, {"there": 0.0}),
-            r"always have the same names, got \['here'\] and \['there'\]",
-        ),
+        (diagnosed({"here": 0.0}, {"there": 0.0}), r"have the same names, got \['here'\] and \['there'\]"),
         (diagnosed(LOST, LOST), r"^diagnostics must be finite numbers, got restarts nan"),
     ],
 )
@@ -124,21 +121,6 @@ def rebuilt(drift: dw.drift.Drift = DRIFTS["abrupt"], **methods: Callable) -> Li
     return type("Rebuilt", (LinearMdp,), methods)(like.features, like.theta, like.mu, like.initial, drift)
 
 
-@pytest.mark.parametrize(
-    ("drift", "said"),
-    [
-        (Late(told=(12,)), "^changes must be moves, but nothing moves at 12"),
-        (Late(told=(12, 10)), "^changes must be increasing episodes of the run"),
-        (Late(told=(99,)), "^changes must be increasing episodes of the run"),
-        (Late(jumpy=True), "^at must not depend on which episodes are asked for together"),
-        (Late(told=(10,)), "^digest must be the same for a copy"),  # it prints as its place in memory
-    ],
-)
-def test_a_drift_that_breaks_the_contract_is_told_so(drift, said):
-    with pytest.raises(ContractError, match=said):
-        check_environment(rebuilt(drift))
-
-
 def negative(self: LinearMdp, num_episodes: int) -> Variation:
     moved = LinearMdp.variation(self, num_episodes)
     return Variation(-moved.reward, -moved.transition)
@@ -190,6 +172,14 @@ OTHER = make().with_description("random_linear_mdp", {**make().config, "seed": 5
         (altered(fading), "^advance must be the same for the same key"),
         (altered(lambda world, _: Modest(*world)), "^regret must not be negative, got -"),
         (altered(lambda world, _: Boastful(*world)), r"^V\* must be exact, got .* away in episode 0"),
+        (rebuilt(Late(told=(12,))), "^changes must be moves, but nothing moves at 12"),
+        (rebuilt(Late(told=(12, 10))), "^changes must be increasing episodes of the run"),
+        (rebuilt(Late(told=(99,))), "^changes must be increasing episodes of the run"),
+        (rebuilt(Late(jumpy=True)), "^at must not depend on which episodes are asked for together"),
+        (
+            rebuilt(Late(told=(10,))),
+            "^digest must be the same for a copy",
+        ),  # it prints its place
     ],
 )
 def test_an_environment_that_breaks_its_contract_is_told_so(broken, said):

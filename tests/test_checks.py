@@ -28,13 +28,9 @@ from tests.examples import (
     wrapped,
 )
 
-OPTIMISTIC = {  # radii in units of theory's, small enough that the clip at H does not hide all
-    "lsvi_ucb": 0.03,
-    "lsvi_ucb_restart": 0.03,
-    "matrix_rl": 0.07,
-    "opt_wlsvi": 0.025,
-    "sw_lsvi_ucb": 0.03,
-}
+# radii in units of theory's, small enough that the clip at H does not hide all
+OPTIMISTIC = dict.fromkeys(("lsvi_ucb", "lsvi_ucb_restart", "sw_lsvi_ucb"), 0.03)
+OPTIMISTIC |= {"matrix_rl": 0.07, "opt_wlsvi": 0.025}
 STILL = dw.drift.Abrupt((10**9,), num_anchors=2)
 OPTIMISTIC_BANDITS = ("d_lin_ucb", "lin_ucb", "oracle_restart", "restart_lin_ucb", "sw_lin_ucb", "weight_ucb")
 NOISY = make_bandit(noise_scale=0.3)

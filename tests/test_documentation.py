@@ -75,13 +75,8 @@ WITH_PYTHON = [name for name, page in PAGES.items() if blocks(page, "python") an
 WITH_BASH = [name for name, page in PAGES.items() if blocks(page, "bash")]
 OTHER_TOML = {"docs/named-arms.md", "docs/plugins.md", "docs/replay.md"}  # no part of an experiment
 WITH_TOML = [name for name, page in PAGES.items() if blocks(page, "toml") and name not in OTHER_TOML]
-EXPERIMENT: dict[str, Any] = {  # around what is only a part of one
-    "name": "part",
-    "summary": "A part of a page",
-    "episodes": 100,
-    "runs": 1,
-    "agents": {"uniform": {"algorithm": "uniform"}},
-}
+EXPERIMENT: dict[str, Any] = dict(name="part", summary="A part of a page", episodes=100, runs=1)
+EXPERIMENT["agents"] = {"uniform": {"algorithm": "uniform"}}  # around what is only a part of one
 CURVES = "agent,run,episode,reward\nA,0,1,0.5\nA,1,1,0.6\nB,0,1,0.7\nB,1,1,0.9\n"
 
 

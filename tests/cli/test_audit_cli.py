@@ -41,9 +41,8 @@ def test_without_an_experiment_small_ones_hold(capsys):
     assert "this agent:" in parts[0]
     assert "optimism" in parts[0]
     assert "reward_bias" in parts[1]
-    assert (
-        "by hand: 2 (turning_bandit) + 3 (turning_plane) + 2 (turning_mdp) + 2 (turning_mixture)" in said.out
-    )
+    cases = "2 (turning_bandit) + 3 (turning_plane) + 2 (turning_mdp) + 2 (turning_mixture)"
+    assert f"by hand: {cases}" in said.out
     assert "D-LinUCB in gradual" in said.err.splitlines()
 
 
@@ -67,13 +66,9 @@ def test_a_radius_below_theorys_is_told_with_its_share_and_is_no_violation(capsy
 def test_json_has_every_finding(capsys):
     assert main([*THEORY, "--json", "--seed", "3", "--runs", "2"]) == 0
     (audit,) = json.loads(capsys.readouterr().out)
-    assert {key: audit[key] for key in ("name", "lengths", "strides", "num_runs", "seed")} == {
-        "name": "quickstart",
-        "lengths": {"combination_lock": 20},
-        "strides": {"combination_lock": 5},
-        "num_runs": 2,
-        "seed": 3,
-    }
+    place = "combination_lock"
+    expected = dict(name="quickstart", lengths={place: 20}, strides={place: 5}, num_runs=2, seed=3)
+    assert audit | expected == audit
     found = {each["statement"]: each for each in audit["findings"]}
     missing = {each["statement"] for each in audit["skipped"]}
     of_mixtures = {name for name in LEMMAS if "mixture" in name} | {"scores", "fixed_share"}
