@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from driftwise.base import __version__
-from driftwise.base.extras import register_loader, require_extra
+from driftwise.base.extras import LOADERS, require_extra
 from driftwise.base.forks import register_fork_hook
 
 if TYPE_CHECKING:
@@ -62,6 +62,6 @@ def __getattr__(name: str) -> Any:
     return getattr(loaded, attribute) if attribute else loaded
 
 
-register_loader("parts", lambda: [*map(import_module, ("driftwise.online", "driftwise.environments"))])
-register_loader("result views", lambda: import_module("driftwise.analysis.notebook"))
+LOADERS["parts"] = lambda: [*map(import_module, ("driftwise.online", "driftwise.environments"))]
+LOADERS["result views"] = lambda: import_module("driftwise.analysis.notebook")
 register_fork_hook()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Any
 
 ProgressCallback = Callable[..., None]  # episodes done, episodes in all, and what else there is to say
-Purpose = Literal["parts", "result views"]
-_loaders: dict[Purpose, Callable[[], Any]] = {}
+LOADERS: dict[str, Callable[[], Any]] = {}  # which import what a lower layer needs of an upper one
 
 
 @contextlib.contextmanager
@@ -21,16 +20,6 @@ def require_extra(feature: str, extra: str) -> Iterator[None]:
         installed = f"driftwise[{extra}]" if extra else "driftwise"
         text = f"{feature} needs {package}: pip install '{installed}'"
         raise ModuleNotFoundError(text, name=package) from None
-
-
-def register_loader(purpose: Purpose, load: Callable[[], Any]) -> None:
-    """Register the function that imports and returns what a lower layer needs of an upper one."""
-    _loaders[purpose] = load
-
-
-def load_registered(purpose: Purpose) -> Any:
-    """Return what the function registered for a purpose returns."""
-    return _loaders[purpose]()
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar, dataclass_transform
 import numpy as np
 
 from driftwise.base import validation
-from driftwise.base.extras import load_registered
+from driftwise.base.extras import LOADERS
 from driftwise.base.plugins import load_plugins, require_unique_name
 from driftwise.base.schema import build_from_table
 from driftwise.base.types import Numeric, Spec
@@ -226,7 +226,7 @@ def from_config(config: Any) -> Any:
         fields = dict(config)
         name = fields.pop("type", None)
         if name not in CONFIGURABLE:
-            load_registered("parts")
+            LOADERS["parts"]()
             load_plugins()
         if name not in CONFIGURABLE:
             got = f"{name!r}{validation.suggest_name(name, CONFIGURABLE)}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftwise.base.extras import load_registered
+from driftwise.base.extras import LOADERS
 from driftwise.base.files import corrupt_file_errors, replace_file, require_regular_file
 from driftwise.base.part import extract_parameters
 from driftwise.base.validation import ArgumentError
@@ -151,18 +151,18 @@ class Result:
 
     def summary(self) -> Any:
         """Return a table with the parameters, final regret, reward, restarts and alarms of each agent."""
-        return load_registered("result views").summary_table(self)
+        return LOADERS["result views"]().summary_table(self)
 
     def plot(self, **style: Any) -> Figure:
         """Return a figure of regret and cumulative regret of every agent: mean over runs, 95 % interval.
 
         `style` is `width` in inches, `font` and `font_size`.
         """
-        return load_registered("result views").result_figure(self, **style)
+        return LOADERS["result views"]().result_figure(self, **style)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each agent of the grid, run and point, with a column for each parameter."""
-        return load_registered("result views").result_frame(self)
+        return LOADERS["result views"]().result_frame(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything but the agents' states to one file, which `Result.load` reads."""
@@ -189,10 +189,10 @@ class Result:
             return Result(**curves, **facts, diagnostics=diagnostics, state=None)
 
     def __repr__(self) -> str:
-        return f"<{load_registered('result views').result_text(self)}>"
+        return f"<{LOADERS['result views']().result_text(self)}>"
 
     def _repr_html_(self) -> str:
-        return load_registered("result views").result_html(self)
+        return LOADERS["result views"]().result_html(self)
 
 
 def average_curves(

@@ -206,13 +206,22 @@ def connection(address: str | None) -> Iterator[None]:
         import ray
         from ray.exceptions import AuthenticationError
     except ModuleNotFoundError:
-        raise EngineError(
-            "RayCluster needs ray, which is not installed: pip install 'driftwise[ray]'"
-        ) from None
+        text = "RayCluster needs ray, which is not installed: pip install 'driftwise[ray]'"
+        raise EngineError(text) from None
     if ray.is_initialized():
         yield
         return
-    target = _find(address)
+    from ray._private.services import canonicalize_bootstrap_address
+
+    try:  # a cluster that answers, or else one that starts here; Ray itself would wait long
+        target = canonicalize_bootstrap_address(address) or "local"  # pyright: ignore[reportArgumentType]
+        if target != "local":
+            host, _, port = target.rpartition(":")
+            socket.create_connection((host, int(port)), timeout=5.0).close()
+    except (OSError, ValueError):
+        asked = address or os.environ.get("RAY_ADDRESS") or "the address of the last one here"
+        advice = "start it with `ray start`, or forget it with `ray stop`"
+        raise EngineError(f"no Ray cluster answers at {asked}: {advice}") from None
     with _private() if target == "local" else contextlib.nullcontext():
         try:
             with warnings.catch_warnings():  # JAX warns of forks, but Ray's become other programs at once
@@ -252,20 +261,3 @@ def _private() -> Iterator[None]:
         yield
     finally:
         settle(before, loopback=alone)
-
-
-def _find(address: str | None) -> str:
-    """Return `HOST:PORT` of a cluster that answers, or "local" to start one; Ray itself would wait long."""
-    from ray._private.services import canonicalize_bootstrap_address
-
-    try:
-        target = canonicalize_bootstrap_address(address)  # pyright: ignore[reportArgumentType]
-        if target is None:
-            return "local"
-        host, _, port = target.rpartition(":")
-        socket.create_connection((host, int(port)), timeout=5.0).close()
-    except (OSError, ValueError):
-        asked = address or os.environ.get("RAY_ADDRESS") or "the address of the last one here"
-        advice = "start it with `ray start`, or forget it with `ray stop`"
-        raise EngineError(f"no Ray cluster answers at {asked}: {advice}") from None
-    return target
