@@ -85,10 +85,7 @@ def _restored(source: _Source, features: Any) -> Any:
 
 
 def write_agent_file(path: str | os.PathLike[str], content: AgentFile) -> SeenFile:
-    """Replace the file at `path` at once: whatever happens, it is the old one or the new one, complete.
-
-    A `FileExistsError` if it has changed since the agent last loaded or saved it: somebody else saves there.
-    """
+    """Replace the file at `path` at once; a `FileExistsError` if it has changed since the agent saw it."""
     place, seen = Path(os.path.realpath(path)), content.seen
     before = seen.mark if seen is not None and seen.path == place else None
     return SeenFile(place, replace_unchanged(Path(path), *_whole(content), seen=before))

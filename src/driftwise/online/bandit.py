@@ -229,14 +229,11 @@ class Bandit(SavedBandit):
         block = require_coordinates(coordinates, self._dim)
         with np.errstate(all="ignore"), self._lock:
             self._decider.state = renew_state(self._decider.state, block)
-            expiring = [
-                id
-                for id, entry in self._pending.waiting.items()
-                if (name is not None and entry.name == name) or entry.choice.features[block].any()
-            ]
-            for id in expiring:
-                self._pending.remove(id, Outcome.EXPIRED)
-        return len(expiring)
+            entries = [*self._pending.waiting.items()]
+            for id, entry in entries:
+                if (name is not None and entry.name == name) or entry.choice.features[block].any():
+                    self._pending.remove(id, Outcome.EXPIRED)
+            return len(entries) - len(self._pending.waiting)
 
     def _offer(self, features: Any, moment: float) -> Offer:
         """Return the offer of the next round."""

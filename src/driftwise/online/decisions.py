@@ -185,10 +185,8 @@ class PendingDecisions:
 
     def thaw(self) -> None:
         """Merge all changes since `freeze`."""
-        if isinstance(self.waiting, LayeredDict):
-            self.waiting = self.waiting.merged()
-        if isinstance(self.finished, LayeredDict):
-            self.finished = self.finished.merged()
+        if isinstance(self.waiting, LayeredDict) and isinstance(self.finished, LayeredDict):
+            self.waiting, self.finished = self.waiting.merged(), self.finished.merged()
 
 
 def as_id(id: Any, argument: str = "id") -> str:

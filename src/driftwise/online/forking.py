@@ -24,7 +24,7 @@ class Forkable(Protocol):
 _background_lock = threading.RLock()  # held by the one thread that computes: a fork in BLAS breaks the child
 _registered: weakref.WeakSet[Forkable] = weakref.WeakSet()
 _forking = threading.RLock()  # held during a fork, and while an object is registered
-_locked: list[Forkable] = []  # objects whose locks are held during a fork
+_locks = contextlib.ExitStack()  # all that are held during a fork
 
 
 class BackgroundWork(Generic[_T]):
@@ -57,22 +57,18 @@ def register_for_fork(owner: Forkable) -> None:
 
 def _lock_all() -> None:
     """Wait until no thread is inside any object: a child has the memory of this moment, but no threads."""
-    _forking.acquire()
+    _locks.enter_context(_forking)
     for owner in _registered:
-        owner._lock.acquire()
-        _locked.append(owner)
-    _background_lock.acquire()  # the last: threads inside of objects may wait for it
+        _locks.enter_context(owner._lock)
+    _locks.enter_context(_background_lock)  # the last: threads inside of objects may wait for it
 
 
 def _release_all() -> None:
-    _background_lock.release()
-    while _locked:
-        _locked.pop()._lock.release()
-    _forking.release()
+    _locks.pop_all().close()  # nothing is left in it when the next fork may begin
 
 
 def _release_in_child() -> None:
-    for owner in _locked:
+    for owner in _registered:
         owner._reset_after_fork()
     _release_all()
 

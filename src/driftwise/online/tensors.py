@@ -119,11 +119,7 @@ def least_numbers(agent: Agent) -> int:
 
 
 def require_sums(state: Any) -> None:
-    """Refuse sums that no rewards and features could have produced.
-
-    Grams are symmetric and positive semi-definite, weights and sums of squares are not negative, and the
-    weights of the memories of a mixture sum to 1.
-    """
+    """Refuse sums that no rewards and features could have produced, in a state and all states within it."""
     counts, grams = dict[str, Any](), []
     if isinstance(state, MixtureState) and not np.allclose(np.exp(state.log_weights).sum(axis=-1), 1):
         raise ArgumentError("state: weights of memories", "sum to 1", state.log_weights)

@@ -223,15 +223,11 @@ class AnchoredInverse:
         refine_above: float = FINE,
         first: float = 1.0,
     ) -> None:
-        """Make an inverse from `snapshot`, which returns the work that computes one of the gram as it is now.
-
-        `commit` takes its sums, the turned one, and the number of samples then; `first` is the share of a
-        life that the first anchor has.
-        """
+        """Make it of `snapshot`, which returns work for an anchor; `commit` takes what the work has read."""
         self._snapshot, self._commit, self._recent = snapshot, commit, recent
         self._ridge, self._refine_above = ridge, refine_above
         longest = anchor_life(recent.dim)
-        self._lives = chain([math.ceil(first * longest)], repeat(longest))
+        self._lives = chain([math.ceil(first * longest)], repeat(longest))  # of anchors, one after the other
         self._lead = math.ceil(_LEAD * longest)
         self._anchor: Anchor | None = None
         self._begin()

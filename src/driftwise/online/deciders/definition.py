@@ -83,12 +83,11 @@ class Offer(NamedTuple):
             dim = arms.shape[1]
             features = np.empty(2 * dim)  # faster than a concatenation
             features[:dim], features[dim:] = arms[arm], tail
-        if planned is None:
-            return Choice(arm, scores.item(arm), bonus.item(arm), features, None)
-        table, plans = planned
-        plan = max(plans, key=lambda plan: plan.policy[0, 0, arm])  # one that would have taken the arm
-        plan = plan._replace(policy=policy.copy()[None, None])  # by which it was drawn, with any floor
-        return Choice(arm, scores.item(arm), bonus.item(arm), features, (table, plan))
+        if planned is not None:
+            table, plans = planned
+            plan = max(plans, key=lambda plan: plan.policy[0, 0, arm])  # one that would have taken the arm
+            planned = table, plan._replace(policy=policy.copy()[None, None])  # as drawn, with any floor
+        return Choice(arm, scores.item(arm), bonus.item(arm), features, planned)
 
 
 class RoundDraws:
@@ -128,10 +127,7 @@ class Decider(Protocol):
 
 
 class PlannedDecider:
-    """The definition, for any agent: `plan`, `act`, `update`.
-
-    With `num_draws` the agent plans that many times, and the arm is drawn from the mean of their policies.
-    """
+    """The definition, for any agent: `plan`, `act`, `update`, with the mean policy of `num_draws` plans."""
 
     def __init__(self, agent: Agent, draws: RoundDraws, num_draws: int = 1) -> None:
         self.agent, self.draws, self._num_draws = agent, draws, num_draws

@@ -118,10 +118,7 @@ class MixtureDecider:
         return Offer.of_shares(arms, index, bonus, self.agent)._replace(tail=tail)
 
     def _indices(self, j: int, arms: np.ndarray, keys: Key | None) -> Pair:
-        """Return indices of arms in a memory and their exploration part: `[N]`, or `[n, N]` for n keys.
-
-        The radius is in units of the noise that the memory has learnt.
-        """
+        """Return indices of arms in a memory and their exploration part: `[N]`, or `[n, N]` for n keys."""
         base, tick, radius, mixture = self._state.base, self._tick, self._radii[j], self._mixture
         weight, weight_sq, error_weight, _, squares, total = mixture.stats[:, j].tolist()
         try:
@@ -132,7 +129,7 @@ class MixtureDecider:
                 moments = Moments(gram, None, gram, ridge, tick, weight, weight_sq, epoch, ())
                 radius = np.asarray(radius.at(moments)).item()
             errors = ErrorSums(error_weight, squares, total, tick)
-            radius *= math.sqrt(self._bases[j].noise.variance(errors))
+            radius *= math.sqrt(self._bases[j].noise.variance(errors))  # it is in units of the learnt noise
         except (ArithmeticError, ValueError):  # Python's numbers have no "not a number"
             raise not_finite(self.agent) from None
         if self._samples:
