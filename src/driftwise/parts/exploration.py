@@ -19,6 +19,7 @@ from driftwise.parts.policies import greedy_policy, uniform_policy, winning_prob
 from driftwise.parts.regression import linear, matvec, quadratic
 
 Norm = Literal["sandwich", "single"]
+Sign = Literal["folded", "signed"]
 
 
 class Exploration(ABC):
@@ -82,7 +83,7 @@ class RandomisedUcb(Exploration):
     """A radius times one draw for all pairs, of `|N(0, 1)|` (`sign="folded"`: optimistic) or `N(0, 1)`."""
 
     radius: Numeric | Radius = number(at_least=0, or_part=Radius)
-    sign: Literal["folded", "signed"] = choice("folded", "signed", default="folded")
+    sign: Sign = choice("folded", "signed", default="folded")
     norm: Norm = choice("sandwich", "single", default="sandwich")
 
     @property

@@ -28,16 +28,13 @@ _LEAST = 1e-12  # corruption below which no sample is weighed down
 
 def _caution(spec: Spec, alpha: Numeric | None, corruption: Numeric, confidence: Confidence) -> parts.Caution:
     """Return caution with the α that was given, or with `(σ√d + √λS)/C`."""
-    if alpha is not None:
-        return parts.Caution(alpha)
-    options = add_defaults(Confidence, confidence)
-    if options["noise_scale"] is None:
-        raise ArgumentError("alpha", "be a number above 0 where no noise_scale is given", None)
-    names = "noise_scale", "norm_bound", "ridge"
-    sigma, bound, ridge = (np.asarray(require_numeric(name, options[name], at_least=0)) for name in names)
-    return parts.Caution(
-        (sigma * math.sqrt(spec.dim) + np.sqrt(ridge) * bound) / np.maximum(corruption, _LEAST)
-    )
+    if alpha is None:
+        options, names = add_defaults(Confidence, confidence), ("noise_scale", "norm_bound", "ridge")
+        if options["noise_scale"] is None:
+            raise ArgumentError("alpha", "be a number above 0 where no noise_scale is given", None)
+        sigma, bound, ridge = (np.asarray(require_numeric(name, options[name], at_least=0)) for name in names)
+        alpha = (sigma * math.sqrt(spec.dim) + np.sqrt(ridge) * bound) / np.maximum(corruption, _LEAST)
+    return parts.Caution(alpha)
 
 
 def tune_cw_oful(
@@ -137,9 +134,7 @@ def robust_weight_ucb(
     if norm != "sandwich":
         return bandit.ucb_agent(spec, forgetting, norm, caution, widening=widening, **confidence)
     scaled = np.multiply(confidence.get("radius_scale", 1.0), widening)
-    exploration = parts.CautiousUcb(
-        bandit.confidence_radius(**confidence), scaled
-    )  # of noise and of corruption
+    exploration = parts.CautiousUcb(bandit.confidence_radius(**confidence), scaled)
     return bandit.bandit_agent(spec, forgetting, exploration, confidence.get("ridge", 1.0), caution)
 
 
@@ -177,9 +172,8 @@ class AdversarialLinear(Agent):
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
         xp, dim, rows = namespace(state.gram), self.spec.dim, features.values
         index = xp.zeros(len(rows), dtype=rows.dtype)
-        even = uniform_policy(
-            index if features.present is None else xp.where(features.present, index, -xp.inf)
-        )
+        present = features.present
+        even = uniform_policy(index if present is None else xp.where(present, index, -xp.inf))
         num_arms = xp.sum(xp.astype(even > 0, state.gram.dtype))
         step = self.step_scale * xp.sqrt(xp.log(num_arms) / (3 * dim * self.forgetting.period))  # ζ
         mixing = xp.minimum(self.mixing_scale * step * dim, xp.ones_like(step))  # γ

@@ -9,7 +9,7 @@ from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.base.schema import add_defaults
 from driftwise.base.types import Forgetting, Numeric, Radius, Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_numeric
-from driftwise.parts import LeastSquares
+from driftwise.parts import Caution, LeastSquares
 from driftwise.parts.exploration import EpsilonGreedy, Greedy, InverseGap, Norm, Thompson
 from driftwise.theory import bandit_tuning
 from driftwise.theory.bandit_tuning import BanditRun, RidgeRule, Tuning
@@ -49,24 +49,19 @@ def bandit_agent(
     forgetting: Forgetting,
     exploration: parts.Exploration,
     ridge: Numeric = 1.0,
-    caution: parts.Caution | None = None,
+    caution: Caution | None = None,
 ) -> LeastSquares:
     """Least squares for a bandit; other problems are refused."""
     require_bandit(spec)
-    clip = "none"  # means may be above one
-    return LeastSquares(spec, forgetting, exploration, ridge, clip, caution=caution)
+    return LeastSquares(spec, forgetting, exploration, ridge, "none", caution=caution)  # means may exceed one
 
 
 def ucb_agent(
-    spec: Spec,
-    forgetting: Forgetting,
-    norm: Norm = "sandwich",
-    caution: parts.Caution | None = None,
-    ridge: Numeric = 1.0,
-    **radius: Any,
+    spec: Spec, forgetting: Forgetting, norm: Norm = "sandwich", caution: Caution | None = None, **radius: Any
 ) -> LeastSquares:
     """The bandit agent with the index of an upper confidence bound, of a `confidence_radius`."""
-    return bandit_agent(spec, forgetting, parts.Ucb(confidence_radius(**radius), norm), ridge, caution)
+    exploration = parts.Ucb(confidence_radius(**radius), norm)
+    return bandit_agent(spec, forgetting, exploration, radius.get("ridge", 1.0), caution)
 
 
 def require_bandit(spec: Spec) -> None:

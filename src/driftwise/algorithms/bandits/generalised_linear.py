@@ -1,7 +1,7 @@
 """Optimism for clicks and counts: by weighted likelihood, and by mirror descent at a constant cost."""
 
 import math
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from driftwise.parts.radii import MirrorDescentRadius, SelfConcordantRadius
 from driftwise.theory.bandit_tuning import glb_weight_ucb_rate, sc_d_glucb_rate, weight_ucb_rate
 
 _CLICKS = Logistic()
-_COIN = 0.5  # a coin is 1/2-sub-Gaussian
 _NEGLIGIBLE = 1e-12  # a weight
 
 
@@ -27,7 +26,7 @@ def click_slopes(norm_bound: Numeric) -> tuple[np.ndarray, np.ndarray]:
 
 
 def likelihood_agent(
-    spec: Spec, rate: Numeric, num_episodes: Numeric | None, within: Literal["ball", "space"], **numbers: Any
+    spec: Spec, rate: Numeric, num_episodes: Numeric | None, radius: Numeric | Radius, **options: Any
 ) -> WeightedLikelihood:
     """Return the agent, with capacity for samples whose weight is not negligible, or all of the run."""
     require_bandit(spec)
@@ -37,8 +36,8 @@ def likelihood_agent(
         raise ArgumentError("num_episodes", "be given where nothing is forgotten", None)
     counted = math.inf if largest == 1 else math.ceil(math.log(_NEGLIGIBLE) / math.log(largest))
     capacity = counted if num_episodes is None else min(counted, int(np.max(num_episodes)))
-    numbers |= dict(within=within, capacity=max(int(capacity), 1))
-    return WeightedLikelihood(spec, _CLICKS, forgetting, **numbers)
+    options |= dict(exploration=Ucb(radius, "single"), capacity=max(int(capacity), 1))
+    return WeightedLikelihood(spec, _CLICKS, forgetting, **options)
 
 
 def tune_glb_weight_ucb(
@@ -76,14 +75,12 @@ def glb_weight_ucb(
     ridge, norm_bound = options["ridge"], options["norm_bound"]
     least, largest = click_slopes(norm_bound)
     if options["noise_scale"] is None:
-        options["noise_scale"] = _COIN
+        options["noise_scale"] = 0.5  # a coin is 1/2-sub-Gaussian
     options["norm_bound"] = least * np.asarray(norm_bound, dtype=float)
     options["radius_scale"] = 2 * largest / least * np.asarray(options["radius_scale"], dtype=float)
-    numbers = dict(
-        exploration=Ucb(confidence_radius(**options), "single"), ridge=ridge, norm_bound=norm_bound
-    )
-    numbers |= dict(likelihood_ridge=least * np.asarray(ridge, dtype=float))
-    return likelihood_agent(spec, rate, options["num_episodes"], "ball", **numbers)
+    numbers: Any = dict(ridge=ridge, likelihood_ridge=least * np.asarray(ridge, dtype=float))
+    numbers |= dict(radius=confidence_radius(**options), norm_bound=norm_bound, within="ball")
+    return likelihood_agent(spec, rate, options["num_episodes"], **numbers)
 
 
 def tune_sc_d_glucb(
@@ -132,9 +129,8 @@ def sc_d_glucb(
     if radius is None:
         options: Any = dict(num_episodes=num_episodes, delta=delta, scale=radius_scale, rate=rate)
         radius = SelfConcordantRadius(**numbers, least_slope=least, largest_slope=largest, **options)
-    numbers |= dict(ridge=np.asarray(ridge, dtype=float) / least, likelihood_ridge=ridge)
-    exploration = Ucb(radius, "single")
-    return likelihood_agent(spec, rate, num_episodes, "space", exploration=exploration, **numbers)
+    numbers |= dict(ridge=np.asarray(ridge, dtype=float) / least, likelihood_ridge=ridge, within="space")
+    return likelihood_agent(spec, rate, num_episodes, radius, **numbers)
 
 
 def tune_d_glb_omd(spec: Spec, *, num_episodes: int, variation: float) -> dict[str, Any]:

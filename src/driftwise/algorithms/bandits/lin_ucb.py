@@ -10,7 +10,7 @@ from driftwise.base.schema import add_defaults
 from driftwise.base.times import Duration, to_seconds
 from driftwise.base.types import Numeric, Spec
 from driftwise.parts import LeastSquares
-from driftwise.parts.exploration import Norm
+from driftwise.parts.exploration import Norm, Sign
 from driftwise.theory.bandit_tuning import BanditRun, RidgeRule, weight_ucb_rate
 
 
@@ -153,11 +153,7 @@ def weight_ucb(spec: Spec, *, rate: Numeric, **confidence: Unpack[SpreadConfiden
 @tuned_by(bandit.tune_memory, "rate", "ridge", "num_episodes", "confidence")
 @register("exponential weights", "randomised UCB, one draw a round", bound="d^(7/8) Δ^(1/4) K^(3/4)")
 def d_rand_lin_ucb(
-    spec: Spec,
-    *,
-    rate: Numeric,
-    sign: Literal["folded", "signed"] = "folded",
-    **confidence: Unpack[SpreadConfidence],
+    spec: Spec, *, rate: Numeric, sign: Sign = "folded", **confidence: Unpack[SpreadConfidence]
 ) -> LeastSquares:
     r"""Discounted randomised linear UCB: `d_lin_ucb` with the bonus times one draw $Z_t$ a round.
     Args:
@@ -232,9 +228,8 @@ def sift_lin_ucb(
       V_1 = \tilde V_1 = \lambda I, \quad b_1 = 0.$$
 
     No width grows without a play, so that an arm which has become better is not tried again. `fading` is a
-    remedy, `epsilon` of an online bandit another: with $\rho < 1$ a round's update begins with $V_t
-    \leftarrow
-    \rho V_t + (1-\rho)\lambda I$, $\tilde V_t$ likewise, and $b_t \leftarrow \rho b_t$.
+    remedy, `epsilon` of an online bandit another: with $\rho < 1$ a round's update begins with
+    $V_t \leftarrow \rho V_t + (1-\rho)\lambda I$, $\tilde V_t$ likewise, and $b_t \leftarrow \rho b_t$.
     Args:
       rate: $\eta \in (0, 1]$; 1 is `lin_ucb` if nothing fades.
       threshold: $\epsilon > 0$; arms with $\|x\|^2 < \epsilon$ teach nothing.
