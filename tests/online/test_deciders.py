@@ -79,7 +79,7 @@ class Case(NamedTuple):
 
 
 def least_squares(forgetting: Forgetting, exploration: Exploration, caution: Caution | None = None) -> Any:
-    return bandit_agent(SPEC, forgetting, exploration, 0.3, caution)
+    return bandit_agent(SPEC, forgetting, exploration, 0.3, caution=caution)
 
 
 def mixture_of(exploration: Exploration, origin: Any = "zero", **options: Any) -> Any:

@@ -68,7 +68,7 @@ def groups(num: int = NUM, dim: int = DIM) -> list[Together]:
 def agent_of(
     forgetting: Forgetting, exploration: Exploration, caution: Caution | None = None, dim: int = DIM
 ) -> Any:
-    return bandit_agent(Spec.bandit(dim=dim, num_arms=1), forgetting, exploration, 1.0, caution)
+    return bandit_agent(Spec.bandit(dim=dim, num_arms=1), forgetting, exploration, caution=caution)
 
 
 def deciders_of(agent: Agent) -> list[Decider]:

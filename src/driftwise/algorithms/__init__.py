@@ -12,14 +12,8 @@ from driftwise.base.plugins import import_modules
 import_modules(__path__, __name__)
 globals().update(ALGORITHMS)
 
-__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
-    "ALGORITHMS",
-    "Algorithm",
-    "build",
-    "register",
-    "tuned_by",
-    *ALGORITHMS,
-]
+__all__ = ["ALGORITHMS", "Algorithm", "build", "register", "tuned_by"]
+__all__ += [*ALGORITHMS]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __dir__() -> list[str]:

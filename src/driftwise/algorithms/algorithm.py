@@ -245,9 +245,8 @@ def _tuned_form(
     """Return the form of a recipe that takes the run, and what the tuning asks for, instead of `names`."""
     first, *options = get_signature(recipe).parameters.values()
     passed = {option.name: option for option in options if option.name not in names}
-    asked = (
-        {name: x for name, x in get_signature(tuning).parameters.items() if name != "spec"} if tuning else {}
-    )
+    of_tuning = get_signature(tuning).parameters if tuning else {}
+    asked = {name: parameter for name, parameter in of_tuning.items() if name != "spec"}
 
     def tuned(start: Any, /, **arguments: Any) -> A:
         if "num_episodes" in arguments:

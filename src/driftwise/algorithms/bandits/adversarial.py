@@ -135,7 +135,7 @@ def robust_weight_ucb(
         return bandit.ucb_agent(spec, forgetting, norm, caution, widening=widening, **confidence)
     scaled = np.multiply(confidence.get("radius_scale", 1.0), widening)
     exploration = parts.CautiousUcb(bandit.confidence_radius(**confidence), scaled)
-    return bandit.bandit_agent(spec, forgetting, exploration, confidence.get("ridge", 1.0), caution)
+    return bandit.bandit_agent(spec, forgetting, exploration, confidence.get("ridge", 1.0), caution=caution)
 
 
 _SOFTMAX = parts.Softmax(1.0)

@@ -45,15 +45,11 @@ Confidence.__doc__ = SpreadConfidence.__doc__  # which describes its arguments, 
 
 
 def bandit_agent(
-    spec: Spec,
-    forgetting: Forgetting,
-    exploration: parts.Exploration,
-    ridge: Numeric = 1.0,
-    caution: Caution | None = None,
+    spec: Spec, forgetting: Forgetting, exploration: parts.Exploration, ridge: Numeric = 1.0, **options: Any
 ) -> LeastSquares:
-    """Least squares for a bandit; other problems are refused."""
+    """Least squares for a bandit, with `noise` or `caution`; other problems are refused."""
     require_bandit(spec)
-    return LeastSquares(spec, forgetting, exploration, ridge, "none", caution=caution)  # means may exceed one
+    return LeastSquares(spec, forgetting, exploration, ridge, clip="none", **options)  # means may exceed one
 
 
 def ucb_agent(
@@ -61,7 +57,7 @@ def ucb_agent(
 ) -> LeastSquares:
     """The bandit agent with the index of an upper confidence bound, of a `confidence_radius`."""
     exploration = parts.Ucb(confidence_radius(**radius), norm)
-    return bandit_agent(spec, forgetting, exploration, radius.get("ridge", 1.0), caution)
+    return bandit_agent(spec, forgetting, exploration, radius.get("ridge", 1.0), caution=caution)
 
 
 def require_bandit(spec: Spec) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypedDict, Unpack
 from driftwise.algorithms.algorithm import register
 from driftwise.algorithms.bandits.bandit_agent import bandit_agent
 from driftwise.algorithms.bandits.generalised_linear import d_glb_omd
-from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, can_be_copied
+from driftwise.algorithms.unknown_variation.mixture import Decision, MixtureOfMemories, can_be_copied
 from driftwise.base import Agent, Forecaster, Numeric, Spec
 from driftwise.base.part import expand_grid, get_grids, stack_parts
 from driftwise.base.schema import add_defaults
@@ -43,7 +43,7 @@ class Mixing(TypedDict, total=False):
     longest: Annotated[int | str | timedelta | None, None]
     share: Annotated[float, 0.0]
     favour: Annotated[float, 0.1]
-    decision: Annotated[Literal["heaviest", "mixture", "variance", "draw"], "heaviest"]
+    decision: Annotated[Decision, "heaviest"]
     weighing: Annotated[Literal["together", "per_step"], "together"]
     fresh: Annotated[Literal["at_alarm", "never"] | None, None]
 
@@ -123,8 +123,8 @@ def adaptive_lin_ucb(
     """
     factor = _RADII[require_choice("exploration", exploration, list(_RADII))]
     radius = ConfidenceRadius(noise_scale=1.0, norm_bound=0.0, delta=delta, scale=factor)
-    agent = bandit_agent(spec, NoForgetting(), Ucb(radius), ridge)
-    return _mixture_of_one(dataclasses.replace(agent, noise=LearntNoise()), "first", **mixing)
+    agent = bandit_agent(spec, NoForgetting(), Ucb(radius), ridge, noise=LearntNoise())
+    return _mixture_of_one(agent, "first", **mixing)
 
 
 @register(exploration="Thompson sampling", problem="linear bandit", **_ROW)
@@ -141,8 +141,7 @@ def adaptive_lin_ts(
     When to use: you know neither the pace of the drift nor the noise, and want random choices.
     When not: you need a bound on regret, or the same choice from the same data.
     """
-    agent = bandit_agent(spec, NoForgetting(), Thompson(scale), ridge)
-    agent = dataclasses.replace(agent, noise=LearntNoise())
+    agent = bandit_agent(spec, NoForgetting(), Thompson(scale), ridge, noise=LearntNoise())
     return _mixture_of_one(agent, "first", **{"decision": "draw", **mixing})
 
 

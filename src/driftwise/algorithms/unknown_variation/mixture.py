@@ -1,6 +1,6 @@
 """A mixture of memories: agents that forget differently learn from all data, and are weighed."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from driftwise.base import Array, Episode, FeatureTable, Forecast, Forecaster, Key, Moments, Plan, Wrapper
 from driftwise.base.arrays import expand_like, map_stacked, map_tree, namespace
@@ -11,6 +11,7 @@ from driftwise.parts import ClockWeights, ExponentialWeights, FixedShare, Learnt
 from driftwise.parts.noise import NoiseSums
 from driftwise.parts.regression import linear
 
+Decision = Literal["heaviest", "mixture", "variance", "draw"]
 _ALARM = 2.0  # times the least weight, and times the episodes of the heaviest memory
 _DRAW = 1  # where a memory is drawn, below the key of an episode's plan; the agents' own draws are at the key
 
@@ -46,9 +47,7 @@ class MixtureOfMemories(Wrapper):
     sharing: FixedShare = member(FixedShare)
     noise: LearntNoise = member(LearntNoise)
     noise_forgetting: ExponentialWeights = member(ExponentialWeights)
-    decision: Literal["heaviest", "mixture", "variance", "draw"] = choice(
-        "heaviest", "mixture", "variance", "draw", default="heaviest"
-    )
+    decision: Decision = choice(*get_args(Decision), default="heaviest")
     weighing: Literal["together", "per_step"] = choice("together", "per_step", default="together")
     origin: Literal["zero", "first"] = choice("zero", "first", default="zero")
     fresh: Literal["at_alarm", "never"] = choice("at_alarm", "never", default="at_alarm")
@@ -164,8 +163,7 @@ class MixtureOfMemories(Wrapper):
 
     def decision_weights(self, log_weights: Array, key: Key) -> Array:
         """The weights that a decision takes: all, or one of 1 for the heaviest or the drawn memory."""
-        xp = namespace(log_weights)
-        weights = xp.exp(log_weights)
+        xp, weights = namespace(log_weights), namespace(log_weights).exp(log_weights)
         if self.decision in ("mixture", "variance"):
             return weights
         chosen = self.choose_memory(log_weights, key)[..., None]
@@ -173,8 +171,7 @@ class MixtureOfMemories(Wrapper):
 
     def choose_memory(self, log_weights: Array, key: Key) -> Array:
         """The heaviest or the drawn memory, or that of each step; with weights `[J]`, of each key if many."""
-        xp = namespace(log_weights)
-        weights = xp.exp(log_weights)
+        xp, weights = namespace(log_weights), namespace(log_weights).exp(log_weights)
         if self.decision == "heaviest":
             return xp.argmax(weights, axis=-1)
         chance = draw_uniform(fold(key, _DRAW), 1, weights.dtype)[..., 0]
