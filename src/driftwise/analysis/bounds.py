@@ -1,6 +1,7 @@
 """Tunings and bounds of the theory as tables, in words, and as JSON."""
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from driftwise.analysis.table import Cell, Table, numbers, words
@@ -22,13 +23,13 @@ def caution(problem: ProblemClass) -> str:
     )
 
 
-def _tunings(setting: Setting, problem: ProblemClass) -> list[list[BoundValue]]:
-    """Return the bounds of each tuning, the smallest first."""
-    tunings: dict[Any, list[BoundValue]] = {}
+def _smallest(setting: Setting, problem: ProblemClass) -> Iterable[BoundValue]:
+    """Return the smallest bound of each tuning."""
+    smallest: dict[Any, BoundValue] = {}
     for value in _evaluated(setting, problem, rate_only=False):
-        numbers = (*value.parameters.items(), value.setting.ridge)
-        tunings.setdefault((value.bound.algorithm, _options(value.bound), numbers), []).append(value)
-    return [sorted(values, key=lambda value: value.total) for values in tunings.values()]
+        tuning = value.bound.algorithm, _options(value.bound), *value.parameters.items(), value.setting.ridge
+        smallest[tuning] = min(smallest.get(tuning, value), value, key=lambda value: value.total)
+    return smallest.values()
 
 
 def _options(bound: Bound) -> str:
@@ -49,7 +50,7 @@ def tunings_table(setting: Setting, problem: ProblemClass) -> Table:
             Cell.of("{:,.0f}".format, best.remembered),
             Cell.of("{:.3g}".format, best.radius),
         )
-        for best, *_ in _tunings(setting, problem)
+        for best in _smallest(setting, problem)
     ]
     columns = words("algorithm", "tuning") + numbers("λ") + words("forgetting")
     title = "Tunings: the memory at which a bound is smallest, and its radius"
@@ -68,7 +69,7 @@ def bounds_table(setting: Setting, problem: ProblemClass) -> Table:
             _first(best.bound, setting),
             best.bound.status + f" ({best.bound.assumes})" * bool(best.bound.assumes),
         )
-        for best, *_ in _tunings(setting, problem)
+        for best in _smallest(setting, problem)
     ]
     columns = words("algorithm", "tuning") + numbers("λ", f"bound / {symbol}", f"below {symbol} at K")
     title = f"Their bounds, beside the trivial bound {symbol} = {most:,.0f}"
@@ -171,10 +172,7 @@ def _as_json(evaluation: BoundValue) -> dict[str, Any]:
         "ridge": evaluation.setting.ridge,
         "radius": evaluation.radius,
         "exponents": {name: str(power) for name, power in bound.exponents._asdict().items()},
-        "terms": [
-            {"name": term.name, "formula": term.formula, "value": evaluation.terms[term.name]}
-            for term in bound.terms
-        ],
+        "terms": [dict(name=t.name, formula=t.formula, value=evaluation.terms[t.name]) for t in bound.terms],
         "total": evaluation.total,
         "first_below_trivial": first_useful(bound, evaluation.setting),
     }

@@ -20,8 +20,6 @@ from driftwise.parts.radii import log_determinant
 from driftwise.parts.regression import matvec, quadratic
 from driftwise.theory.confidence import descent_radius, ellipsoid_radius, means_threshold
 
-_BINARY_NOISE = 0.5  # sub-Gaussian scale of a variable in {0, 1}
-
 
 class TestOutcome(NamedTuple):
     """Outcome of a test after an episode."""
@@ -245,7 +243,7 @@ class EllipsoidTest(WindowTest):
 
     def radius(self, information: Array, failure: Array, state: EllipsoidState) -> Array:
         xp = namespace(information)
-        noise = xp.where(xp.arange(state.cross.shape[-1]) == 0, self.noise_scale, _BINARY_NOISE)
+        noise = xp.where(xp.arange(state.cross.shape[-1]) == 0, self.noise_scale, 0.5)  # of 0 or 1: at most ½
         return ellipsoid_radius(information, failure, noise, self.norm_bound, state.ridge, xp)
 
 

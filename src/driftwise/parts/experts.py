@@ -1,7 +1,4 @@
-"""Exponential weights over experts: the EXP3 family for bandit feedback, and fixed share for full feedback.
-
-The recipes of the EXP3 family are numbers of one update, for I arms and N rounds.
-"""
+"""Exponential weights over experts: EXP3 for bandit feedback, and fixed share for full feedback."""
 
 import math
 from typing import Literal
@@ -56,17 +53,19 @@ class Exp3:
             probabilities = self.probabilities(log_weights)
         updated = log_weights + self.step_size * ((gain * drawn + self.bonus) / probabilities)
         total = xp.sum(xp.exp(log_weights), axis=-1, keepdims=True)
-        shared = xp.logaddexp(updated, _log(math.e * self.sharing / self.num_arms * total))
+        dealt = math.e * self.sharing / self.num_arms * total
+        log_dealt = xp.where(dealt > 0, xp.log(xp.where(dealt > 0, dealt, 1)), -xp.inf)  # no warning at 0
+        shared = xp.logaddexp(updated, log_dealt)
         return shared - xp.max(shared, axis=-1, keepdims=True)
 
 
 def exp3(num_arms: int, *, num_rounds: int) -> Exp3:
-    r"""EXP3 with an expected regret of at most $2\sqrt{e-1}\sqrt{NI\ln I}$.
+    r"""EXP3 for I arms and N rounds: an expected regret of at most $2\sqrt{e-1}\sqrt{NI\ln I}$.
 
     Reference: Auer, Cesa-Bianchi, Freund & Schapire (2002), The nonstochastic multiarmed bandit problem,
     Figure 1 and Corollary 3.2 with $g = N$. Deviations from the paper: none.
     """
-    arms, rounds = _sizes(num_arms, num_rounds)
+    arms, rounds = require_count("num_arms", num_arms), require_count("num_rounds", num_rounds)
     mixing = min(1.0, math.sqrt(arms * math.log(arms) / ((math.e - 1) * rounds)))
     return Exp3(arms, mixing, mixing / arms)
 
@@ -76,10 +75,9 @@ def exp3_p(num_arms: int, *, num_rounds: int, delta: float = 0.05, form: Form = 
 
     `"auer"`: at most $4\sqrt{IN\ln(IN/\delta)} + 4\sqrt{(5/3)IN\ln I} + 8\ln(IN/\delta)$ (Auer et al. 2002,
     Figure 3 and Theorem 6.3). `"bubeck"`: at most $5.15\sqrt{IN\ln(I/\delta)}$ (Bubeck & Cesa-Bianchi 2012,
-    Regret analysis of stochastic and nonstochastic multi-armed bandit problems, Theorem 3.2).
-    Deviations from the papers: none.
+    Regret analysis of stochastic and nonstochastic multi-armed bandit problems, Theorem 3.2), as printed.
     """
-    arms, rounds = _sizes(num_arms, num_rounds)
+    arms, rounds = require_count("num_arms", num_arms), require_count("num_rounds", num_rounds)
     delta = require_number("delta", delta, above=0, at_most=1)
     spread = math.sqrt(math.log(arms) / (arms * rounds))
     if require_choice("form", form, ("auer", "bubeck")) == "auer":
@@ -94,10 +92,9 @@ def exp3_s(num_arms: int, *, num_rounds: int, num_switches: int = 0) -> Exp3:
     r"""EXP3.S: arms share their weights, to follow a best arm that changes.
 
     Against the best sequence of arms with $S - 1$ = `num_switches` changes the expected regret is at most
-    $2\sqrt{e-1}\sqrt{IN(S\ln(IN) + e)}$. Reference: Auer et al. (2002), Section 8, Corollary 8.3.
-    Deviations from the paper: none.
+    $2\sqrt{e-1}\sqrt{IN(S\ln(IN) + e)}$ (Auer et al. 2002, Section 8, Corollary 8.3). Deviations: none.
     """
-    arms, rounds = _sizes(num_arms, num_rounds)
+    arms, rounds = require_count("num_arms", num_arms), require_count("num_rounds", num_rounds)
     hardness = 1 + require_count("num_switches", num_switches, at_least=0)
     numerator = arms * (hardness * math.log(arms * rounds) + math.e)
     mixing = min(1.0, math.sqrt(numerator / ((math.e - 1) * rounds)))
@@ -136,14 +133,3 @@ class FixedShare:
         posterior = xp.exp(raised - raised.max(axis=-1, keepdims=True))
         posterior = posterior / posterior.sum(axis=-1, keepdims=True)
         return xp.log((1 - share) * posterior + share * self.prior(log_weights))
-
-
-def _sizes(num_arms: int, num_rounds: int) -> tuple[int, int]:
-    return require_count("num_arms", num_arms), require_count("num_rounds", num_rounds)
-
-
-def _log(value: Array) -> Array:
-    """The logarithm, with −∞ at 0 and no warning for it."""
-    xp = namespace(value)
-    positive = value > 0
-    return xp.where(positive, xp.log(xp.where(positive, value, 1)), -xp.inf)

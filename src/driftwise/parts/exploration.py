@@ -48,10 +48,7 @@ class Exploration(ABC):
 
 @part
 class Ucb(Exploration):
-    """Optimism: a radius β times the width of the confidence ellipsoid in direction φ.
-
-    With `norm="sandwich"` it is `√(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ)`, with `"single"` `√(φᵀ Λ⁻¹ φ)`, which is never smaller.
-    """
+    """`β√(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ)`, or `β√(φᵀ Λ⁻¹ φ)` for `norm="single"`, which is never smaller."""
 
     radius: Numeric | Radius = number(at_least=0, or_part=Radius)
     norm: Norm = choice("sandwich", "single", default="sandwich")
@@ -127,11 +124,7 @@ class Thompson(GaussianExploration):
 
 @part
 class TruncatedThompson(GaussianExploration):
-    """Thompson sampling that is optimistic for uncertain pairs.
-
-    The drawn value is used if `√(φᵀΛ⁻¹φ)` is at most `lower`, the largest possible value if it is at least
-    `upper`, and a linear interpolation in between.
-    """
+    """Drawn values up to `√(φᵀΛ⁻¹φ) = lower`, the largest possible from `upper` on, linear in between."""
 
     scale: Numeric | Radius = number(at_least=0, or_part=Radius)
     lower: Numeric = number(at_least=0)

@@ -17,10 +17,7 @@ class Optimum(NamedTuple):
 
 
 def best_kernel(kernel: Array, radius: Array, values: Array) -> Array:
-    r"""`argmax_p Σ p(s') v(s')` over distributions with `‖p − p̂‖₁ ≤ radius`: `[..., S]`.
-
-    Mass of half the radius moves from the worst states to the best one.
-    """
+    """`argmax_p Σ p(s') v(s')` for `‖p − p̂‖₁ ≤ radius`, `[..., S]`: mass moves from the worst states."""
     xp = namespace(kernel)  # for few states comparing all pairs compiles to faster code than a sort
     states = xp.arange(kernel.shape[-1])
     lower = values[:, None] < values[None, :]

@@ -45,15 +45,13 @@ def bandit_plan(
 
 
 def winning_probabilities(means: np.ndarray, slopes: np.ndarray, *, folded: bool) -> np.ndarray:
-    """Probability that `m_a + Z s_a` is the largest, for `Z ~ N(0, 1)` or its absolute value, `[N]`.
-
-    Line a is the highest between its last crossing with a flatter line and its first with a steeper one.
-    """
+    """Probability that `m_a + Z s_a` is the largest, for `Z ~ N(0, 1)` or its absolute value, `[N]`."""
     tie = tie_tolerance(np.dtype(np.float64))
     rise = slopes[:, None] - slopes  # [a, b]
     lead = means[:, None] - means
     parallel = np.abs(rise) <= tie * max(np.abs(slopes).max(), 1.0)
     level = np.abs(lead) <= tie * max(np.abs(means).max(), 1.0)
+    # Line a is the highest between its last crossing with a flatter line and its first with a steeper one.
     crossing = -lead / np.where(parallel, 1.0, rise)
     lower = np.where(~parallel & (rise > 0), crossing, -np.inf).max(axis=1)
     upper = np.where(~parallel & (rise < 0), crossing, np.inf).min(axis=1)

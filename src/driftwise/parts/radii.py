@@ -130,16 +130,13 @@ class BernsteinRadius(Radius):
 
 @part
 class MirrorDescentRadius(Radius):
-    r"""$b\sqrt{\lambda S^2 + 2\zeta\log(1/\delta') + (6\zeta^2+\zeta)D}$, for `MirrorDescent`.
-
-    $D$ is the `memory` of its moments, `scale` $b$, and $\delta'$ that of `ConfidenceRadius`.
-    """
+    r"""$b\sqrt{\lambda S^2 + 2\zeta\log(1/\delta') + (6\zeta^2+\zeta)D}$ with the moments' `memory` $D$."""
 
     norm_bound: Numeric = number(above=0)
     step_size: Numeric = number(at_least=1)
     delta: Numeric = number(above=0, at_most=1, default=0.05)
-    shares: Numeric = number(at_least=0, default=0)
-    scale: Numeric = number(at_least=0, default=1.0)
+    shares: Numeric = number(at_least=0, default=0)  # as of `ConfidenceRadius`
+    scale: Numeric = number(at_least=0, default=1.0)  # b
 
     def at(self, moments: Moments) -> Array:
         xp = namespace(moments.gram)
@@ -185,14 +182,11 @@ class SelfConcordantRadius(Radius):
 
 @part
 class LocalVariationRadius(Radius):
-    r"""$\beta + \sqrt{d\,n}\,(B_\theta + H B_\mu)$ after $n$ samples of an epoch with these variations.
-
-    The variations have one entry per epoch; the last one also holds for all later epochs (Zhou et al. 2020).
-    """
+    r"""$\beta + \sqrt{d\,n}\,(B_\theta + H B_\mu)$ after $n$ samples of an epoch with these variations."""
 
     radius: Numeric = number(at_least=0)
     horizon: Numeric = number(at_least=1, integer=True)
-    reward_variation: tuple[float, ...]
+    reward_variation: tuple[float, ...]  # of each epoch; the last also of all later ones (Zhou et al. 2020)
     transition_variation: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -253,16 +247,13 @@ class Phases:
 
 @part
 class CountRadius:
-    r"""$b\sqrt{(c + g \log t + l \log\tau)/\max(1, N)} + w$ after N samples, in step t since a restart.
+    r"""$b\sqrt{(c + g \log t + l \log\tau)/\max(1, N)} + w$ after N samples, t steps after a restart at τ."""
 
-    The last restart was in step τ. `scale` is b, `constant` c, `growth` g, `lateness` l, `widening` w.
-    """
-
-    constant: Numeric = number(at_least=0)
-    growth: Numeric = number(at_least=0, default=0.0)
-    scale: Numeric = number(at_least=0, default=1.0)
-    widening: Numeric | Phases = number(at_least=0, or_part=Phases, default=0.0)
-    lateness: Numeric = number(at_least=0, default=0.0)
+    constant: Numeric = number(at_least=0)  # c
+    growth: Numeric = number(at_least=0, default=0.0)  # g
+    scale: Numeric = number(at_least=0, default=1.0)  # b
+    widening: Numeric | Phases = number(at_least=0, or_part=Phases, default=0.0)  # w
+    lateness: Numeric = number(at_least=0, default=0.0)  # l
 
     def at(self, counts: Array, age: Array, tick: Array) -> Array:
         """Return radii of counts `[S, A]`; `age` is steps since the last restart, `tick` since the start."""

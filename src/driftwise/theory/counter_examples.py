@@ -123,10 +123,7 @@ def signed_measures(
     """
     size = require_number("size", size, above=0, at_most=math.sqrt(0.5))
     root, leaning = math.sqrt(0.5), 0.45 / size
-    features, measures = (
-        np.array([[root, size], [root, -size]]),
-        np.array([[root, root], [leaning, -leaning]]),
-    )
+    features, measures = np.array([[root, size], [root, -size]]), np.array([[root] * 2, [leaning, -leaning]])
     values = np.array([float(horizon), 0.0])
     gram, phi = num_samples / 2 * features.T @ features + ridge * np.eye(2), features[0]
     return SignedMeasures(

@@ -59,10 +59,7 @@ def restart_period_if_known(
 def borl_block_length(
     *, dim: Count, num_episodes: Count, tuning: Literal["corrected", "paper"] = "corrected"
 ) -> int:
-    r"""$\lceil\sqrt{dK}\rceil$, at most $K$: the blocks of BoRL over OPT-WLSVI.
-
-    The $\lceil\sqrt K\rceil$ of Touati & Vincent 2020, Section 5.1, leave out what a fresh start costs.
-    """
+    r"""$\lceil\sqrt{dK}\rceil$, at most $K$: blocks of BoRL; `"paper"` omits what a fresh start costs."""
     return min(_ceil_root(dim * num_episodes if tuning == "corrected" else num_episodes), num_episodes)
 
 

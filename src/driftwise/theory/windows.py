@@ -51,11 +51,6 @@ class Windows(NamedTuple):
     def centres(self) -> np.ndarray:
         return (self.edges[1:] + self.edges[:-1]) / 2
 
-    def explained_sums(self, cross: np.ndarray) -> np.ndarray:
-        r"""Return $\mathrm{tr}(\Sigma^{-1}B^\top A^{-1}B)$ of each window: `[..., m, d, p]` to `[..., m]`."""
-        white = cross @ np.linalg.inv(self.root)
-        return (white * np.linalg.solve(self.gram, white)).sum((-2, -1))
-
     def resample(self, path: np.ndarray, rng: np.random.Generator, num: int) -> np.ndarray:
         """Draw sums $B$ of logs with the same features that follow the path `[m, d, p]`: `[num, m, d, p]`."""
         noise = rng.normal(size=(num, *self.cross.shape))
@@ -64,14 +59,15 @@ class Windows(NamedTuple):
     def find_pieces(self, cross: np.ndarray, price: float) -> np.ndarray:
         """Return which windows start a piece, `[n, m]`, for logs `[n, m, d, p]` and a price per piece."""
         num_logs, num_windows = cross.shape[:2]
+        whitener = np.linalg.inv(self.root)
         gram_sums = np.concatenate([np.zeros_like(self.gram[:1]), np.cumsum(self.gram, 0)])
         cross_sums = np.concatenate([np.zeros_like(cross[:, :1]), np.cumsum(cross, 1)], axis=1)
         best = np.zeros((num_logs, num_windows + 1))
         begins = np.zeros((num_logs, num_windows + 1), dtype=int)  # of the last piece of the best partition
         for end in range(1, num_windows + 1):
-            segments = self._replace(gram=gram_sums[end] - gram_sums[:end])
-            explained = segments.explained_sums(cross_sums[:, [end]] - cross_sums[:, :end])
-            gains = explained + best[:, :end] - price
+            white = (cross_sums[:, [end]] - cross_sums[:, :end]) @ whitener
+            solved = np.linalg.solve(gram_sums[end] - gram_sums[:end], white)
+            gains = (white * solved).sum((-2, -1)) + best[:, :end] - price  # tr Σ⁻¹BᵀA⁻¹B of the last piece
             begins[:, end], best[:, end] = gains.argmax(axis=1), gains.max(axis=1)
         starts = np.zeros((num_logs, num_windows), dtype=bool)
         for log, begin in enumerate(begins):

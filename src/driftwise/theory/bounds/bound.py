@@ -191,8 +191,6 @@ class Bound:
 
     def with_ridge(self, setting: Setting) -> Setting:
         """Return the setting with the ridge of the bound's tuning, unless it has one."""
-        if isinstance(setting.ridge, float):
-            return setting
         rule = self.ridge if setting.ridge is None else setting.ridge
         return replace(setting, ridge=bandit_ridge(dim=setting.dim, ridge=rule))
 
