@@ -23,10 +23,9 @@ from driftwise.base.agent import Agent
 from driftwise.base.files import lock_folder, output_folder, replace_file
 from driftwise.base.validation import ArgumentError, require_choice
 from driftwise.environments import Environment
-from driftwise.experiments import AgentOutcome, Experiment, Study, prepare, run_study
+from driftwise.experiments import AgentOutcome, Experiment, Study, prepare, results_folder, run_study
 from driftwise.experiments.outcomes import ProgressListener, show_progress
-from driftwise.experiments.results_folder import CLAIM, MANIFEST, RESULTS, results_frame, results_table
-from driftwise.experiments.saved_results import manifest_of, write_results
+from driftwise.experiments.saved_results import CLAIM, manifest_of
 from driftwise.simulation.results import Result
 from driftwise.simulation.tasks import Device, OnChunk
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIGURE = "regret.png"
-RESULT_FILES = (RESULTS, FIGURE, MANIFEST)  # of a folder
+RESULT_FILES = (results_folder.RESULTS, FIGURE, results_folder.MANIFEST)  # of a folder
 AnyAgent = Agent | Mapping[str, Any] | Callable[[Environment], Agent]
 AnyEnvironment = Environment | Mapping[str, Any]
 
@@ -150,7 +149,7 @@ class FinishedStudy:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each environment, agent, run and point, and a column for each parameter."""
-        return results_frame(results_table(self._flat()))
+        return results_folder.results_frame(results_folder.results_table(self._flat()))
 
     def _flat(self) -> dict[tuple[str, str], Result]:
         return {
@@ -180,7 +179,7 @@ class FinishedStudy:
     def write(self, folder: Path) -> list[Path]:
         """Write results and manifest into an existing folder, without a figure; see `save`."""
         (folder / FIGURE).unlink(missing_ok=True)  # of older results
-        return write_results(folder, self.manifest, self._flat())
+        return results_folder.write_results(folder, self.manifest, self._flat())
 
     def write_figure(self, folder: Path) -> Path:
         """Write the figure of the results into an existing folder."""

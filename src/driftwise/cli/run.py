@@ -44,7 +44,6 @@ def _run(
     or environments it plays only what is new.
     """
     from driftwise.experiments import outcomes, saved_results
-    from driftwise.experiments.results_folder import CLAIM
     from driftwise.experiments.study import find_study
 
     study = check(find_study, file_or_name, num_episodes=episodes, num_runs=runs, seed=seed)
@@ -63,7 +62,7 @@ def _run(
         from driftwise.simulation.checkpoints import shorter_checkpoints
 
         stack.enter_context(as_out_errors(out))
-        folder = stack.enter_context(files.output_folder(Path(out), (*RESULT_FILES, CLAIM)))
+        folder = stack.enter_context(files.output_folder(Path(out), (*RESULT_FILES, saved_results.CLAIM)))
         stack.enter_context(files.lock_folder(folder))
         files.remove_leftovers(folder)
         study = check(saved_results.merge_with_folder, folder, study)

@@ -32,9 +32,7 @@ _MEMBERS |= {"detector": "detect", "forgetting": Forgetting, "exploration": Expl
 _PAIR_PROBLEMS = ("tabular MDP", "metric MDP")  # whose variation is that of the pair that moves most
 
 _Kind = TypeVar("_Kind")
-_PLACE = re.compile(
-    r"(?P<after>\+)?(?P<share>[0-9]+(\.[0-9]+)?)%(?P<more>[+-][0-9]+)?|\+(?P<distance>[0-9]+)"
-)
+_PLACE = re.compile(r"(?P<after>\+)?(?P<share>\d+(\.\d+)?)%(?P<more>[+-]\d+)?|\+(?P<distance>\d+)", re.ASCII)
 _AS = "as '50%' or '50%+1', and after another one '+1'"
 EXPECTED_EPISODES = f"be episodes, or percentages from '0%' to '100%' {_AS}"
 

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftwise.base.extras import require_extra
-from driftwise.base.files import compact_json, corrupt_file_errors, json_bytes, require_regular_file
+from driftwise.base.files import (
+    compact_json,
+    corrupt_file_errors,
+    json_bytes,
+    require_regular_file,
+    write_files,
+)
 from driftwise.base.part import extract_parameters
 from driftwise.base.schema import COUNT, LIST, NESTED, NUMBER, PLAIN, TABLE, WORD, join_keys, require_shape
 from driftwise.base.validation import ArgumentError
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MANIFEST_FORMAT = 3  # the second seals the results, the third the manifest; newer ones are refused
-CLAIM, MANIFEST, RESULTS = "run.json", "manifest.json", "results.parquet"
+MANIFEST, RESULTS = "manifest.json", "results.parquet"
 _CURVES = ("reward", "regret", "cumulative_regret")
 RESULT_COLUMNS = ("environment", "agent", "parameters", "run", "episode", *_CURVES)
 _SIZES = dict.fromkeys(("num_episodes", "num_runs", "seed", "episodes", "runs"), COUNT)
@@ -113,9 +119,8 @@ def read_table(
         require_regular_file(path)
         content = path.read_bytes()
         seal = manifest.get("sha256", {}).get(RESULTS)
-        if seal != sha256(content).hexdigest() and (
-            seal is not None or manifest["format"] > 1
-        ):  # the first had none
+        is_sealed = seal is not None or manifest["format"] > 1  # the first format had no seal
+        if is_sealed and seal != sha256(content).hexdigest():
             raise ValueError(f"its content is not what {MANIFEST} was written for")
         file = pq.ParquetFile(pa.BufferReader(content))
         for name in columns or ():
@@ -154,6 +159,14 @@ def parquet_bytes(table: pa.Table) -> bytes:
     file = io.BytesIO()
     pq.write_table(table, file, compression="zstd")
     return file.getvalue()
+
+
+def write_results(
+    folder: Path, facts: Mapping[str, Any], results: Mapping[tuple[str, str], Result]
+) -> list[Path]:
+    """Write results by environment and label, and last the manifest that seals them; return both paths."""
+    table = parquet_bytes(results_table(results))
+    return write_files(folder, {RESULTS: table, MANIFEST: sealed_manifest(facts, table)})
 
 
 def load_results(folder: str | os.PathLike[str]) -> pd.DataFrame:

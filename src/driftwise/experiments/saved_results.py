@@ -23,22 +23,13 @@ from driftwise.environments import Environment
 from driftwise.experiments.building import Point
 from driftwise.experiments.experiment import ConfigTable
 from driftwise.experiments.outcomes import AgentOutcome
-from driftwise.experiments.results_folder import (
-    CLAIM,
-    MANIFEST,
-    RESULTS,
-    parquet_bytes,
-    read_manifest,
-    read_table,
-    results_table,
-    sealed_manifest,
-    table_differences,
-)
+from driftwise.experiments.results_folder import read_manifest, read_table, table_differences
 from driftwise.experiments.study import Study, TaskGroup
 from driftwise.simulation.checkpoints import content_hash
 from driftwise.simulation.play import play
-from driftwise.simulation.results import Result, join_origins
+from driftwise.simulation.results import join_origins
 
+CLAIM = "run.json"
 _FORMAT = 6  # of a claim
 _NUM_SAMPLED = 100  # episodes of random actions, at most
 _CHECKPOINTS = "tasks"  # a folder with a checkpoint of each task
@@ -70,9 +61,8 @@ def merge_with_folder(folder: Path, study: Study) -> Study:
         if last and study.num_episodes > last["episodes"] and content_hash(group.task) != known_hash:
             own = join_keys("agents", group.name), join_keys("environments", group.environment_label)
             why = f"since {' in '.join(own)} is another in a run of {study.num_episodes}"
-            raise ValueError(
-                f"{folder} must keep its {last['episodes']} episodes, {why}: choose another folder"
-            )
+            text = f"{folder} must keep its {last['episodes']} episodes, {why}: choose another folder"
+            raise ValueError(text)
         work.append(group)
         num_runs.update(dict.fromkeys(map(group.cell, group.points.values()), group.task.num_runs))
     for group in study.groups:
@@ -94,9 +84,8 @@ def merge_with_folder(folder: Path, study: Study) -> Study:
 
 def _claimed_groups(study: Study, requests: list[ConfigTable]) -> Iterator[tuple[TaskGroup, str]]:
     """Yield the groups that requests have added, as the study has them now, and their hashes as they were."""
-    owners = {
-        group.cell(own): (group, label) for group in study.groups for label, own in group.points.items()
-    }
+    points = ((group, label) for group in study.groups for label in group.points)
+    owners = {group.cell(group.points[label]): (group, label) for group, label in points}
     for request in requests:
         for task in request["tasks"]:
             found = [owners[environment, agent, values] for environment, agent, values in task["cells"]]
@@ -180,14 +169,6 @@ def is_saved(folder: Path, facts: Mapping[str, Any]) -> bool:
     return all(manifest.get(key) == value for key, value in plain.items() if key != "written")
 
 
-def write_results(
-    folder: Path, facts: Mapping[str, Any], results: Mapping[tuple[str, str], Result]
-) -> list[Path]:
-    """Write results by environment and label, and last the manifest that seals them; return both paths."""
-    table = parquet_bytes(results_table(results))
-    return files.write_files(folder, {RESULTS: table, MANIFEST: sealed_manifest(facts, table)})
-
-
 def manifest_of(study: Study, outcomes: Sequence[AgentOutcome]) -> dict[str, Any]:
     """Return the facts of a run: what was run, with what, how long it took, and the regret of random play."""
     common = outcomes[0].result.manifest
@@ -201,6 +182,7 @@ def manifest_of(study: Study, outcomes: Sequence[AgentOutcome]) -> dict[str, Any
         tuned = {} if outcome.variation is None else {"variation": outcome.variation}
         own = {"point": dict(outcome.values), "parameters": outcome.result.manifest["agent"], **tuned}
         agents.append({**names, **own, "seconds": round(outcome.seconds, 3)})
+    environments = study.environments.items()
     return {
         "experiment": study.experiment.name,
         "config": study.experiment.config,
@@ -209,9 +191,7 @@ def manifest_of(study: Study, outcomes: Sequence[AgentOutcome]) -> dict[str, Any
         "history": [{key: request[key] for key in _HISTORY} for request in study.requests],
         **{key: common[key] for key in ("record_every", "precision", "platform")},
         "environments": {own.environment_label: own.result.manifest["environment"] for own in outcomes},
-        "random_regret": {
-            label: random_regret(own, study.lengths[label]) for label, own in study.environments.items()
-        },
+        "random_regret": {label: random_regret(own, study.lengths[label]) for label, own in environments},
         "agents": agents,
         "seconds": round(sum(outcome.seconds for outcome in outcomes), 3),
         **origin,

@@ -174,9 +174,7 @@ def load_checkpoint(content: bytes, path: Path, simulation: Work) -> dict[str, n
     with _corrupt_file_errors(path, Exception):  # readers of damaged files raise errors of many types
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = {name: io.BytesIO(archive.read(name)) for name in archive.namelist()}  # and checks them
-        arrays = {
-            name.removesuffix(".npy"): np.load(file, allow_pickle=False) for name, file in members.items()
-        }
+        arrays = {name[:-4]: np.load(file, allow_pickle=False) for name, file in members.items()}  # NAME.npy
         stored = json.loads(str(arrays["identity"]))
         require_shape("identity", stored, _IDENTITY, whole=True)
     if age := stored["format"] - _FORMAT:

@@ -225,9 +225,8 @@ def map_curves(change: Callable[..., np.ndarray], *results: Result) -> dict[str,
     """Return all fields that hold curves, as `change` computes them from those of the results."""
     curves: dict[str, Any] = {name: change(*(getattr(own, name) for own in results)) for name in CURVES}
     names = results[0].diagnostics
-    return curves | {
-        "diagnostics": {name: change(*(own.diagnostics[name] for own in results)) for name in names}
-    }
+    diagnostics = {name: change(*(own.diagnostics[name] for own in results)) for name in names}
+    return {**curves, "diagnostics": diagnostics}
 
 
 def join_runs(results: Sequence[Result]) -> Result:
@@ -255,9 +254,8 @@ def join_origins(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         distinct: list[Any] = []
         for table in tables:
             facts = table.get(key, [])
-            distinct += [
-                item for item in (facts if isinstance(facts, list) else [facts]) if item not in distinct
-            ]
+            facts = facts if isinstance(facts, list) else [facts]
+            distinct += [item for item in facts if item not in distinct]
         return distinct[0] if len(distinct) == 1 else distinct
 
     origin = {key: one_or_all(manifests, key) for key in ("device", "commit", "host", "xla_flags")}

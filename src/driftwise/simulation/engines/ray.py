@@ -183,10 +183,9 @@ def _finish(jobs: Sequence[_Job], report: OnProgress, poll: Poll) -> None:
                     report(job.number, job.task.num_episodes, job.task.num_episodes)
             kinds = sorted({str(job.task.device) for job in running.values()})
             nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-            can_run = all(
-                any(all(node.get(name, 0) >= 1 for name in _NEEDS[kind]) for node in nodes) for kind in kinds
-            )
-            if reports or ended or can_run:
+            needs = [_NEEDS[kind] for kind in kinds]
+            able = (any(all(node.get(name, 0) >= 1 for name in names) for node in nodes) for names in needs)
+            if reports or ended or all(able):
                 last_sign = time.monotonic()
             elif time.monotonic() > last_sign + _PATIENCE:
                 why = f"no node of the Ray cluster has the {' or '.join(kinds).upper()} that tasks need"
