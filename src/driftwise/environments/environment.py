@@ -55,10 +55,8 @@ class EnvironmentArrays(Protocol):
     def example(self) -> FeatureTable: ...  # a table of the shape and type that agents will meet
     def begin(self, agent: Agent) -> Carry: ...  # the carry into the first episode
     def inputs(self, path: Array) -> Any: ...  # what all runs share, by episode of the path: leaves `[T, …]`
-
-    def advance(self, agent: Agent, carry: Carry, inputs: Any, run_key: Key, t: Any) -> PlayedEpisode:
-        """Plan, act and learn in episode `t` with its `inputs`, and evaluate the plan's policy exactly."""
-        ...
+    # plans, acts and learns in episode `t` with its `inputs`, and evaluates the plan's policy exactly
+    def advance(self, agent: Agent, carry: Carry, inputs: Any, run_key: Key, t: Any) -> PlayedEpisode: ...
 
 
 class Environment(ABC):
@@ -143,15 +141,16 @@ def require_models(
 ) -> None:
     """Refuse linear MDPs of S states, A actions, d features and H steps that do not fit into memory.
 
-    Features are made, copied, and squared to be checked. The maker's measures, of as many `steps` as differ,
-    come in three copies before those of all H. The sizes follow from the `arguments`.
+    The maker makes measures of as many `steps` as differ. The sizes follow from the `arguments`.
     """
     num_states, num_actions, dim, horizon = sizes
     features, kept = (num_states, num_actions, dim), (drift.num_anchors, horizon)
     rewards, measures = (*kept, num_states, num_actions), (*kept, dim, num_states)
-    at_peak = count_bytes(features, features, features, measures, (*kept, dim), rewards)
+    at_peak = count_bytes(*[features] * 3, measures, (*kept, dim), rewards)  # made, copied, and squared
     at_peak += at_peak // 4  # masks of what is not finite, or out of bounds
-    copies = 3 * count_bytes((drift.num_anchors, steps, dim, num_states))
+    copies = 3 * count_bytes(
+        (drift.num_anchors, steps, dim, num_states)
+    )  # measures before those of all H
     named = ", ".join(f"{name} = {value}" for name, value in arguments.items())
     anchors = f"{drift.num_anchors} anchor{'s' * (drift.num_anchors > 1)}"
     require_memory("models", at_peak + copies, f"{named} and {anchors}")

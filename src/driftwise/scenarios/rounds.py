@@ -125,16 +125,14 @@ class MdpRounds(_Run):
     def __init__(self, scenario: Scenario, run: int) -> None:
         environment = require_instance("environment", scenario.environment(), LinearMdp)
         self.spec, self._environment = environment.spec, environment.to_arrays(needs=_AGENT_NEEDS)
-        horizon = self.spec.horizon
-        super().__init__(scenario, run, horizon)
-        self._luck = random.draw_uniform(self._environment_keys, 1 + 2 * horizon, np.float64)
-        self._choices = random.draw_uniform(self._acting_keys, horizon, np.float64)
+        super().__init__(scenario, run, self.spec.horizon)
+        self._luck = random.draw_uniform(self._environment_keys, 1 + 2 * self.spec.horizon, np.float64)
+        self._choices = random.draw_uniform(self._acting_keys, self.spec.horizon, np.float64)
         self.starts = random.choose_index(self._environment.cumulative_initial, self._luck[:, 0])
-        self.path = environment.at(self._numbers)
+        path = self.path = environment.at(self._numbers)
         features = self._features = self._environment.features
         self._cumulative = np.einsum("sad,jhdn->jhsan", features, self._environment.cumulative_mu)
-        theta = self._environment.theta
-        self._means = np.einsum("tj,jhd,sad->thsa", self.path, theta, features, optimize=True)
+        self._means = np.einsum("tj,jhd,sad->thsa", path, self._environment.theta, features, optimize=True)
         known = (extra.array for extra in self._environment.table.extras if type(extra) in _AGENT_NEEDS)
         for array in (features, self._means, self._environment.table.values, *known):
             if isinstance(array, np.ndarray):

@@ -28,17 +28,16 @@ FEEDBACKS = {
     "lost": Feedback("half of the rewards never come", lost=0.5),
     "poisoned": Feedback("three in ten rewards of best arms or actions come as 1 − reward", mirrored=0.3),
 }
-STARTS = {
-    "cold": "the agent knows nothing",
-    "warm": "it has played a fifth of a run's length in the first world before the run begins",
-    "restarted": "it is pickled and restored in the middle of the run",
-}
 LEVELS = {  # all words of names, with their meanings
     "problem": {name: problem.summary for name, problem in SCENARIO_PROBLEMS.items()},
     "move": {name: move.summary for name, move in DRIFT_MOVES.items()},
     "strength": {"weak": "half of the way to the other world", "strong": "all of the way"},
     "feedback": {name: feedback.summary for name, feedback in FEEDBACKS.items()},
-    "start": STARTS,
+    "start": {
+        "cold": "the agent knows nothing",
+        "warm": "it has played a fifth of a run's length in the first world before the run begins",
+        "restarted": "it is pickled and restored in the middle of the run",
+    },
 }
 
 
@@ -162,7 +161,7 @@ def suite(size: str = "small") -> dict[str, Scenario]:
     if SUITES[size].whole:
         return scenarios
     chosen = {name: scenario for name, scenario in scenarios.items() if scenario.kind == "bandits"}
-    others = itertools.cycle(itertools.product([*STARTS][1:], [*FEEDBACKS][1:]))
+    others = itertools.cycle(itertools.product([*LEVELS["start"]][1:], [*FEEDBACKS][1:]))
     of_mdps = [name for name in scenarios if name not in chosen]
     moves = itertools.groupby(of_mdps, key=lambda name: name.split("/")[:2])
     for (_, names), (start, feedback) in zip(moves, others, strict=False):

@@ -36,12 +36,9 @@ class _Composite(Drift):
 
 @record
 class Then(_Composite):
-    r"""One drift after the other, each counting from 0 where it begins.
+    r"""One drift after the other, each counting from 0 where it begins: `at` is $a_1, a_2, \dots$
 
     $$c(t) = c_k(t - a_k) \quad\text{from episode } a_k \text{ on}, \qquad a_0 = 0$$
-
-    Args:
-      at: $a_1, a_2, \dots$, where the drifts but for the first begin.
     """
 
     episode_fields = ("at",)

@@ -24,8 +24,7 @@ _AT_ONCE = 1 << 16  # episodes that are looked at together
 def find_jumps(curve: Callable[[np.ndarray], np.ndarray], num_episodes: int) -> tuple[int, ...]:
     """Return the episodes before `num_episodes` in which the curve, `[T]` to `[T, n]`, jumps.
 
-    A jump is a move at least ten times as far as each of the four moves before it and the four after it; so
-    none is found in the last four episodes.
+    A jump is at least ten times as far as each of the four moves before it and the four after it.
     """
     jumps: list[int] = []
     for first in range(1, num_episodes - _AROUND, _AT_ONCE):
