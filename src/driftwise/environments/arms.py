@@ -15,9 +15,6 @@ from driftwise.base.types import Array, Catalogue, FeatureTable, Key, Numeric
 from driftwise.base.validation import ArgumentError, require_array, require_count, to_nested_tuple
 from driftwise.parts.designs import g_optimal_design
 
-_MAX_NORM = 1 + 1e-8  # far above rounding, far below a mistake
-_MAX_DESIGN = 1_000_000  # products in a step towards a design: tens of them take tenths of a second
-
 
 class Sampler(Protocol):
     """Arms as a named tuple of arrays."""
@@ -89,7 +86,7 @@ class FixedArms:
 
     def sampler(self, dtype: Any) -> Sampler:
         features, design = self.all_features, None
-        if features.size * self.dim <= _MAX_DESIGN:
+        if features.size * self.dim <= 1_000_000:  # products in a step, of which tens take tenths of a second
             design = g_optimal_design(features, np.full(len(features), 1 / len(features))).astype(dtype)
         return FixedSampler(features.astype(dtype), design)
 
@@ -219,6 +216,6 @@ def _checked_features(given: Numeric, shape: tuple[None, ...]) -> np.ndarray:
         got = f"the shape {features.shape}"
         raise ArgumentError("features", "offer an arm and have a dimension", features.shape, got)
     longest = float(np.linalg.norm(features, axis=-1).max())
-    if longest > _MAX_NORM:
+    if longest > 1 + 1e-8:  # far above rounding, far below a mistake
         raise ArgumentError("features", "have norms of at most 1", longest, f"one of {longest:.6g}")
     return features

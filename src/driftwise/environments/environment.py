@@ -148,9 +148,7 @@ def require_models(
     rewards, measures = (*kept, num_states, num_actions), (*kept, dim, num_states)
     at_peak = count_bytes(*[features] * 3, measures, (*kept, dim), rewards)  # made, copied, and squared
     at_peak += at_peak // 4  # masks of what is not finite, or out of bounds
-    copies = 3 * count_bytes(
-        (drift.num_anchors, steps, dim, num_states)
-    )  # measures before those of all H
+    copies = 3 * count_bytes((drift.num_anchors, steps, dim, num_states))  # measures before those of all H
     named = ", ".join(f"{name} = {value}" for name, value in arguments.items())
     anchors = f"{drift.num_anchors} anchor{'s' * (drift.num_anchors > 1)}"
     require_memory("models", at_peak + copies, f"{named} and {anchors}")

@@ -72,7 +72,6 @@ def _induction(features: Array, model: Model, summarise, policy: Array | None) -
 
 _TOLERANCE = 1e-12  # relative: an action is better only by more than that, which may be rounding
 _POSSIBLE = 1e-15  # what is less probable is taken for rounding, and no way
-_SQUARINGS = 64  # the limit is taken after 2^64 steps
 _MAX_POLICIES = 100  # a handful is usual; rounding can make policies go round where states hardly communicate
 
 
@@ -88,7 +87,7 @@ def optimal_gains(reward: np.ndarray, kernel: np.ndarray) -> np.ndarray:
         taken = np.take_along_axis(kernel, policy[..., None, None], axis=-2)[..., 0, :]
         earned = np.take_along_axis(reward, policy[..., None], axis=-1)
         limit = (identity + taken) / 2  # the lazy chain has the same limit matrix `P*`, and no period
-        for _ in range(_SQUARINGS):
+        for _ in range(64):  # 2^64 steps
             limit = limit @ limit
             limit = limit / limit.sum(axis=-1, keepdims=True)
         earnings = limit @ earned  # the gain `P*r`, and the bias `(I − P + P*)⁻¹(r − P*r)`

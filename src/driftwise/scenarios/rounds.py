@@ -18,7 +18,6 @@ from driftwise.scenarios.scenario import FEEDBACKS, Scenario
 
 _AGENT_NEEDS = (MeanRewards, AnchorMeasures, InitialDistribution)  # what agents may know of an MDP
 _FEEDBACK = 3  # the purpose of draws, after those of `driftwise.base.random`
-_EQUAL = 1e-9  # by which values that are equal may differ
 Values = tuple[np.ndarray, np.ndarray]  # of decisions, and the best ones
 
 
@@ -171,7 +170,7 @@ class MdpRounds(_Run):
         actions, successors = everywhere[steps, states], following[steps, states]
         rewards = self._environment.reward(self._means[number, steps, states, actions], luck[2::2])
         own = self._q[number, steps, states]
-        best = own[steps, actions] >= own.max(axis=-1) - _EQUAL
+        best = own[steps, actions] >= own.max(axis=-1) - 1e-9  # but for rounding
         received = self._corruption.corrupt(rewards, best, np.zeros(()), self._corruption_luck[number])
         visited = self._features[states, actions]
         return Trajectory(number, Episode(states, actions, visited, received, successors))

@@ -215,20 +215,15 @@ def read_weights(name: str | os.PathLike[str]) -> np.ndarray:
         if Path(name).suffix == ".npy":
             return np.load(name, allow_pickle=False)
         lines = [line for line in Path(name).read_text(encoding="utf-8").splitlines() if line.strip()]
-        rows = lines[1:] if lines and not _numeric(lines[0]) else lines
-        if not rows:
+        try:
+            [float(cell) for cell in "".join(lines[:1]).split(",")]
+        except ValueError:  # a header, or nothing
+            lines = lines[1:]
+        if not lines:
             raise ValueError("no numbers in it")
-        numbers = np.loadtxt(rows, delimiter=",", ndmin=2)
+        numbers = np.loadtxt(lines, delimiter=",", ndmin=2)
     except (OSError, ValueError, EOFError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error).splitlines()[0]
         expected, got = "be an array, or the name of a file of numbers", f"{os.fspath(name)!r} ({why})"
         raise ArgumentError("weights", expected, name, got) from None
     return numbers[:, 0] if numbers.shape[1] == 1 else numbers
-
-
-def _numeric(line: str) -> bool:
-    try:
-        [float(cell) for cell in line.split(",")]
-    except ValueError:
-        return False
-    return True

@@ -16,7 +16,6 @@ from driftwise.base.validation import ArgumentError, require_count, require_inst
 from driftwise.parts.regression import one_hot
 
 _AROUND = 4  # moves on either side that a jump is held against
-_TIMES = 10  # as far as the longest of them, at least
 MOVE_ROUNDING = 1e-9  # moves that are no moves
 _AT_ONCE = 1 << 16  # episodes that are looked at together
 
@@ -33,7 +32,7 @@ def find_jumps(curve: Callable[[np.ndarray], np.ndarray], num_episodes: int) -> 
         path = curve(np.maximum(around, 0))  # nothing moves before the run
         moves = sliding_window_view(np.abs(np.diff(path, axis=0)).sum(axis=-1), 2 * _AROUND + 1)
         own, others = moves[:, _AROUND], np.delete(moves, _AROUND, axis=1).max(axis=1)
-        jumps += (first + np.flatnonzero((own > MOVE_ROUNDING) & (own >= _TIMES * others))).tolist()
+        jumps += (first + np.flatnonzero((own > MOVE_ROUNDING) & (own >= 10 * others))).tolist()
     return tuple(jumps)
 
 
