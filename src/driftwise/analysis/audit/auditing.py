@@ -10,9 +10,8 @@ from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.analysis.audit.findings import AuditFinding, Evidence
 from driftwise.analysis.audit.lemmas import LEMMAS
 from driftwise.analysis.audit.mixture_views import MixtureSubject
-from driftwise.analysis.audit.reference import radius_share
 from driftwise.analysis.audit.snapshot import Snapshot, Trace, observe_run
-from driftwise.analysis.audit.subject import Subject
+from driftwise.analysis.audit.subject import SHARE_ROUNDING, Subject
 from driftwise.analysis.statistics.formatting import format_count
 from driftwise.base.agent import Agent
 from driftwise.base.knowledge import name_needs
@@ -104,15 +103,14 @@ def audit_agent(
         lemmas = [own for own in lemmas if own.kind in ("identity", "always")]
     reasons = {own: "; ".join(unmet[name] for name in own.needs if name in unmet) for own in lemmas}
     evidence = [Evidence(own, num_runs) for own, why in reasons.items() if not why]
-    promised = any(statement.lemma.kind == "promised" for statement in evidence)
-    share = math.inf  # of theory's radius
     for run in range(num_runs):
         for view in observe_run(subject, seed=seed, run=run, stride=stride):
-            if promised and isinstance(view, Snapshot):
-                share = min(share, radius_share(view))
             for statement in evidence:
                 if statement.lemma.view is type(view):
                     statement.check(run, view)
+    radii = [own.sides for own in evidence if own.lemma.name == "theory_radius"]
+    share = float(min(((radius / required).min() for _, required, radius in radii), default=math.inf))
+    share = 1.0 if abs(share - 1) < SHARE_ROUNDING else share
     findings = tuple(statement.finding(where, subject.delta, share) for statement in evidence)
     return findings, tuple(Skipped(*where, own.name, why) for own, why in reasons.items() if why)
 

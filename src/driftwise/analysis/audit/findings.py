@@ -60,7 +60,7 @@ class Evidence:
 
     def __init__(self, lemma: Lemma, num_runs: int) -> None:
         self.lemma, self.num_runs = lemma, num_runs
-        self._checks: list[np.ndarray] = []  # run, left and right side: [3, n] each
+        self._checks: list[np.ndarray] = []
         self._silent = 0
 
     def check(self, run: int, view: Any) -> None:
@@ -73,6 +73,10 @@ class Evidence:
             left, right = np.abs(left - right), _TOLERANCE * np.maximum(1.0, np.abs(right).max(initial=0.0))
         self._checks.append(np.stack([side.ravel() for side in np.broadcast_arrays(run, left, right)]))
 
+    @property
+    def sides(self) -> np.ndarray:
+        return np.concatenate(self._checks, axis=1)  # [3, n] run, left and right side of all
+
     def finding(
         self, place: tuple[str, str], delta: float, share: float | None, known_ratio: float | None = None
     ) -> AuditFinding:
@@ -82,7 +86,7 @@ class Evidence:
         bound is called attained where half of it would be too small.
         """
         lemma, group = self.lemma, self.lemma.group
-        runs, left, right = np.concatenate(self._checks, axis=1)
+        runs, left, right = self.sides
         with np.errstate(divide="ignore", invalid="ignore"):  # a left side that is 0 but for rounding is 0
             ratios = np.where(left > _TOLERANCE, left / np.maximum(right, 0.0), 0.0)
         worst = float(ratios.max())
@@ -157,11 +161,9 @@ def worst_of(findings: Sequence[AuditFinding]) -> tuple[AuditFinding, ...]:
     by_statement = defaultdict[str, list[AuditFinding]](list)
     for finding in findings:
         by_statement[finding.statement].append(finding)
-    return tuple(
-        dataclasses.replace(
-            max(same, key=lambda finding: (finding.violated, finding.worst_ratio)),
-            checked=sum(finding.checked for finding in same),
-            violations=sum(finding.violations for finding in same),
-        )
-        for same in by_statement.values()
-    )
+    worst = []
+    for same in by_statement.values():
+        first = max(same, key=lambda finding: (finding.violated, finding.worst_ratio))
+        counts = {name: sum(getattr(own, name) for own in same) for name in ("checked", "violations")}
+        worst.append(dataclasses.replace(first, **counts))
+    return tuple(worst)

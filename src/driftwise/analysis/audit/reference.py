@@ -9,7 +9,6 @@ import numpy as np
 
 from driftwise import parts
 from driftwise.analysis.audit.snapshot import Snapshot
-from driftwise.analysis.audit.subject import SHARE_ROUNDING
 from driftwise.base import random
 
 _TIED = np.finfo(float).eps ** (2 / 3)  # relative difference up to which indices are tied
@@ -46,12 +45,6 @@ def deviation_radius(run: Snapshot, part: parts.ConfidenceRadius, gram: np.ndarr
     deviation = part.noise_scale * np.sqrt(2 * failure + information)
     whole = math.sqrt(ridge) * part.norm_bound + deviation + part.widening
     return np.broadcast_to(part.scale * whole, len(gram))
-
-
-def radius_share(run: Snapshot) -> float:
-    """Return the least ratio over steps of the agent's radius to theory's; one up to rounding."""
-    share = float(np.min(run.radius / required_radius(run)))
-    return 1.0 if abs(share - 1) < SHARE_ROUNDING else share
 
 
 def local_variation(run: Snapshot, part: parts.LocalVariationRadius) -> float:

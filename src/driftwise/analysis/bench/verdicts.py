@@ -33,13 +33,9 @@ def run_scores(run: ScenarioRun, scenario: Scenario) -> dict[str, Any]:
     elif run.alarms is not None:
         alarms = adaptation.alarm_scores(np.flatnonzero(run.alarms).tolist(), changes, rounds)._asdict()
     at = adaptation.adaptation(run.values, run.optimal, changes, frozen=run.frozen)
-    return {
-        "share": adaptation.performance(run.values, run.optimal).share,
-        "changes": [{name: getattr(own, name) for name in (*_MEANS, "recovery")} for own in at],
-        "glides": not scenario.rests,
-        "lag": lag,
-        "alarms": alarms,
-    }
+    means = [{name: getattr(own, name) for name in (*_MEANS, "recovery")} for own in at]
+    share = adaptation.performance(run.values, run.optimal).share
+    return dict(share=share, changes=means, glides=not scenario.rests, lag=lag, alarms=alarms)
 
 
 class Scores(NamedTuple):
@@ -191,9 +187,7 @@ def _verdicts(
             yield Verdict(agent, test, np.inf, np.nan, np.nan, passed=False)
 
 
-def _scores(
-    agent: str, outcomes: Sequence[ScenarioOutcome], ratio: np.ndarray, rank: Sequence[float]
-) -> Scores:
+def _scores(agent: str, outcomes: list[ScenarioOutcome], ratio: np.ndarray, rank: list[float]) -> Scores:
     runs = [scores for outcome in outcomes for scores in outcome.scores]
     changes = [change for scores in runs for change in scores["changes"]]
     gliding = [scores["lag"] for scores in runs if scores["glides"]]
@@ -215,15 +209,13 @@ def _alarms(outcomes: Sequence[ScenarioOutcome]) -> tuple[int, float, float, flo
     return len(delays), _mean(np.isfinite(delays)), median, _mean([own["false_per_1000"] for own in alarms])
 
 
-def _alarms_by_family(
-    agents: Sequence[str], scenarios: list[str], outcomes: Outcomes
-) -> Iterator[FamilyAlarms]:
+def _alarms_by_family(agents: Sequence[str], names: list[str], outcomes: Outcomes) -> Iterator[FamilyAlarms]:
     families = defaultdict[tuple[str, str], list[str]](list)
-    for name in scenarios:
+    for name in names:
         problem, moved, *_ = name.split("/")
         families[problem, moved.partition("-")[0]].append(name)
-    for agent, (family, names) in itertools.product(agents, families.items()):
-        alarms = FamilyAlarms(agent, *family, *_alarms([outcomes[agent, name] for name in names]))
+    for agent, (family, own) in itertools.product(agents, families.items()):
+        alarms = FamilyAlarms(agent, *family, *_alarms([outcomes[agent, name] for name in own]))
         if not np.isnan(alarms.false_alarms):
             yield alarms
 
