@@ -10,16 +10,8 @@ from driftwise.cli import app
 from driftwise.cli.app import InputError, check
 from driftwise.cli.output import os_errors, output_width, print_paragraph, print_table
 
-_KIND = (
-    "Only these: experiments, algorithms, environments, scenarios, drifts, paths, arms, corruptions, "
-    "forgettings, explorations or detectors."
-)
-
-
-def _complete_kinds() -> list[str]:
-    from driftwise.analysis.entries import KINDS
-
-    return list(KINDS)
+_KINDS = ("experiments", "algorithms", "environments", "scenarios", "drifts", "paths", "arms", "corruptions")
+_KINDS += ("forgettings", "explorations", "detectors")
 
 
 def _complete_names() -> list[str]:
@@ -72,7 +64,9 @@ def _validate(file_or_name: str = app.FILE_OR_NAME) -> None:
 
 @app.command("list", 'list algorithms --problem "linear MDP"', "list environments --with bandit")
 def _list(
-    kind: str | None = app.argument("KIND", _KIND, _complete_kinds, default=None),
+    kind: str | None = app.argument(
+        "KIND", f"Only these: {', '.join(_KINDS[:-1])} or {_KINDS[-1]}.", lambda: [*_KINDS], default=None
+    ),
     problem: str | None = app.option(
         "PROBLEM", "Only algorithms for this problem, such as 'linear MDP', or for any."
     ),
@@ -85,7 +79,7 @@ def _list(
     from driftwise.analysis.table import markdown_text
 
     if kind is not None:
-        check(require_choice, "KIND", kind, list(KINDS))
+        check(require_choice, "KIND", kind, _KINDS)
     if problem is not None:
         problems = sorted({algorithm.problem for algorithm in ALGORITHMS.values()})
         check(require_choice, "--problem", problem, problems)
@@ -94,7 +88,7 @@ def _list(
         kind = "algorithms"
 
     tables, wanted = [], (having or "").lower()
-    for name in [kind] if kind else KINDS:
+    for name in [kind] if kind else _KINDS:
         table = KINDS[name]()
         rows = [row for row in table.rows if wanted in " ".join(cell.text for cell in row).lower()]
         if rows := tuple(row for row in rows if problem is None or row[1].text in (problem, "any")):

@@ -26,11 +26,7 @@ class Lemma:
     group: StatementGroup
     view: type  # the argument of `check`: `Snapshot`, `Trace`, `MixtureSnapshot` or `MixtureTrace`
     check: Callable[[Any], Sides]
-
-    @property
-    def formula(self) -> str:
-        """The statement: the first line of the function's docstring."""
-        return (self.check.__doc__ or "").strip().split("\n")[0]
+    formula: str  # the first line of the docstring of `check`
 
 
 LEMMAS: dict[str, Lemma] = {}
@@ -40,8 +36,8 @@ def lemma(where: str, kind: StatementKind, *needs: str, group: StatementGroup = 
     """Register a function as a statement that needs these conditions; its view is the annotation of `run`."""
 
     def register(check: Callable[[Any], Sides]) -> Callable[[Any], Sides]:
-        view = get_type_hints(check)["run"]
-        LEMMAS[check.__name__] = Lemma(check.__name__, where, kind, needs, group, view, check)
+        view, formula = get_type_hints(check)["run"], (check.__doc__ or "").strip().split("\n")[0]
+        LEMMAS[check.__name__] = Lemma(check.__name__, where, kind, needs, group, view, check, formula)
         return check
 
     return register
