@@ -55,14 +55,12 @@ def replay_page(replay: Replay) -> str:
     kind = "running" if known else "asymptotic"
     suffix = f"(intervals: {_INTERVAL_NAMES[kind]})"
 
-    def draw(
-        name: str, title: str, interval: Callable[[Window], Interval], y_label: str = "mean reward"
-    ) -> Figure:
+    def draw(name: str, title: str, get: Callable[[Window], Interval], label: str = "mean reward") -> Figure:
         rows, curves = [float(window.row) for window in replay.logged.windows[shown]], []
-        for number, (label, evaluation) in enumerate(replay.evaluations.items()):
-            intervals = np.array([interval(window) for window in evaluation.windows[shown]], dtype=float)
-            curves.append(Curve(label, intervals[:, 0], number, intervals[:, 1], intervals[:, 2]))
-        axes = Axis("row of the log", integer=True), Axis(y_label)
+        for number, (policy, evaluation) in enumerate(replay.evaluations.items()):
+            value, low, high = np.array([[*get(window)] for window in evaluation.windows[shown]]).T
+            curves.append(Curve(policy, value, number, low, high))
+        axes = Axis("row of the log", integer=True), Axis(label)
         text = f"{title}, by each policy, over the rows of the log"
         return Figure(name, curves, *axes, text, title, x=np.array(rows), legend=True)
 

@@ -136,9 +136,7 @@ def backtest(
         weights = np.linalg.pinv(features.T @ features, hermitian=True) @ features.sum(axis=0)
         if np.abs(features @ weights - 1).max() < 1e-6:
             rewards = rewards - rewards[0]
-        forecast = forecast_rows(
-            features, rewards, rates=rates, windows=by_window, ridge=ridge, progress=progress
-        )
+        forecast = forecast_rows(features, rewards, ridge, rates=rates, windows=by_window, progress=progress)
         if noise_scale is None:  # the root of the mean of e²/(1 + v) of the likeliest memory
             variances = forecast.squares.mean(axis=0)
             likelihood = -np.log(variances) - np.log1p(forecast.variance).mean(axis=0)
@@ -165,16 +163,13 @@ def backtest(
 def forecast_rows(
     features: np.ndarray,
     rewards: np.ndarray,
+    ridge: float,
     *,
     rates: np.ndarray,
     windows: Mapping[int, int],
-    ridge: float,
     progress: Callable[[int, int], None],
 ) -> Forecast:
-    """Return errors and variances `[n, J]`: every row is forecast by all memories, then learnt from.
-
-    Memories in `windows` have the rate 1; they are summed again after their length, as rounding adds up.
-    """
+    """Return errors and variances `[n, J]` of forecasts by all memories; those in `windows` have the rate 1."""
     num_rows, dim = features.shape
     forecast = Forecast(*np.empty((2, num_rows, len(rates))))
     sums, penalty = np.zeros((len(rates), dim + 1, dim)), ridge * np.eye(dim)  # Σωφφᵀ over Σωyφᵀ
@@ -190,7 +185,7 @@ def forecast_rows(
         sums += columns[t] * phi
         done = t + 1
         for j, length in windows.items():
-            if done % length == 0:
+            if done % length == 0:  # as rounding adds up
                 sums[j] = sum(columns[i] * features[i] for i in range(done - length, done))
             elif done > length:
                 sums[j] -= columns[t - length] * features[t - length]

@@ -144,10 +144,8 @@ class ArmSlots:
 
     def restore(self, tensors: Tensors) -> None:
         """Read the arrays of `to_tensors`."""
-        names = [
-            as_id(require_instance("arms.names", name, str), "arms.names")
-            for name in require_instance("arms.names", json.loads(tensors["arms.names"].tobytes()), list)
-        ]
+        names = require_instance("arms.names", json.loads(tensors["arms.names"].tobytes()), list)
+        names = [as_id(require_instance("arms.names", name, str), "arms.names") for name in names]
         slots = require_sound("arms.slots", tensors["arms.slots"]).astype(np.int64, casting="safe").tolist()
         different = len(names) == len({*names}) == len(slots) == len({*slots})
         if not different or not {*slots} <= {*range(self.num)}:

@@ -155,10 +155,9 @@ class NamedBandit(SavedBandit):
                 taken = counted[part]
                 shared, own = (None if rows is None else rows[taken] for rows in encoded)
                 blocks = ArmBlocks(shared, own, self._slots.look_up(names[part]), self.encoding.max_arms)
-                given = dict(
-                    weight=samples.weights[taken], time=None if time is None else samples.times[taken]
-                )
-                self.bandit.learn_from(blocks.features, checked[taken], **given)
+                moments = None if time is None else samples.times[taken]
+                weights = samples.weights[taken]
+                self.bandit.learn_from(blocks.features, checked[taken], weight=weights, time=moments)
 
     def scores(self, context: Row | None, arms: Names, *, time: Timestamp | None = None) -> dict[str, float]:
         """Return the indices of arms in the next decision, by name. Nothing is decided; no slot is taken."""

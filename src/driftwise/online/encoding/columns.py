@@ -147,10 +147,8 @@ class Hashed(Column):
         return tuple(f"{self.name}#{bucket}" for bucket in range(self.buckets))
 
     def entries(self, value: Any) -> Entries:
-        digest = hashlib.blake2b(
-            f"{self.name}={as_word(self.name, value)}".encode(errors="surrogatepass"), digest_size=8
-        ).digest()
-        number = int.from_bytes(digest, "little")
+        word = f"{self.name}={as_word(self.name, value)}".encode(errors="surrogatepass")
+        number = int.from_bytes(hashlib.blake2b(word, digest_size=8).digest(), "little")
         return ((number // 2 % self.buckets, 1.0 - 2 * (number % 2)),)
 
 

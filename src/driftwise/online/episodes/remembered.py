@@ -162,10 +162,8 @@ class RememberedLeastSquares(Wrapper):
         nothing = np.zeros(spec.horizon)
         sample = Sample(np.zeros((spec.horizon, spec.dim)), nothing, nothing, nothing)
         uses = self.base.exploration.uses_gram_sq
-        return SlotWeights(
-            forgetting.init(empty_moments(tick, self.memory, 0.0, gram_sq=False), tick),
-            forgetting.init(empty_moments(sample, 0, self.base.ridge, gram_sq=uses), sample),
-        )
+        sums = forgetting.init(empty_moments(sample, 0, self.base.ridge, gram_sq=uses), sample)
+        return SlotWeights(forgetting.init(empty_moments(tick, self.memory, 0.0, gram_sq=False), tick), sums)
 
     def update_weights(self, weighing: SlotWeights, ring: Ring, episode: Episode) -> SlotWeights:
         """Return the weights after an episode, which is about to replace the oldest one of the ring."""

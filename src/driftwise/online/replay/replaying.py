@@ -179,11 +179,7 @@ def replay(
 
 
 class _PolicyReplay:
-    """A policy that meets the rows of a log one after the other, and learns from those that it may.
-
-    A row is accepted with probability `min(ρ, M)/M`, where M is the largest possible weight: `1/p_min`, or
-    that at which weights are clipped. It is the same for all contexts, so that they keep their distribution.
-    """
+    """A policy that meets the rows of a log one after the other, and learns from those that it may."""
 
     def __init__(
         self, name: str, description: PolicyDescription, schedule: ReplaySchedule, rows: LoggedRows
@@ -211,6 +207,7 @@ class _PolicyReplay:
         self.decider = make_decider(bandit.agent, settings.seed, settings.num_draws)
         self.decider.state = bandit.state
         self._clip = np.inf if self._options.clip is None else self._options.clip
+        # Rows are accepted with probability min(ρ, M)/M for one M, so that contexts keep their distribution.
         self._share = max(rows.least_propensity, 1 / self._clip)  # 1/M
 
     def step(
