@@ -82,9 +82,7 @@ def test_policies_by_name_are_compared(file, tmp_path, with_options, capsys):
     assert printed["biased"] is False
 
 
-def test_a_folder_that_cannot_take_the_page_is_refused_before_the_log_is_replayed(
-    file, tmp_path, capsys, monkeypatch
-):
+def test_a_folder_that_cannot_take_the_page_is_refused_before_the_replay(file, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("driftwise.online.replay.replay", lambda *_, **__: pytest.fail("replayed"))
     (tmp_path / "out" / "replay.html").mkdir(parents=True)
     assert main(["replay", file, *COLUMNS, "--out", str(tmp_path / "out")]) == 2
@@ -93,9 +91,8 @@ def test_a_folder_that_cannot_take_the_page_is_refused_before_the_log_is_replaye
 
 def test_a_byte_order_mark_is_no_part_of_the_first_column(file, tmp_path, capsys):
     (tmp_path / "log.csv").write_bytes(codecs.BOM_UTF8 + Path(file).read_bytes())
-    plain, marked = (
-        replayed(capsys, path, "--policy", "uniform") for path in (file, str(tmp_path / "log.csv"))
-    )
+    files = file, str(tmp_path / "log.csv")
+    plain, marked = (replayed(capsys, path, "--policy", "uniform") for path in files)
     assert plain["policies"] == marked["policies"]
 
 

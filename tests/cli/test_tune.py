@@ -48,8 +48,7 @@ def test_the_tables_have_every_bound_or_a_smaller_one_and_the_advice_is_below(ar
     ):
         assert sentence in " ".join(text.split())
     for bound in told["bounds"]:
-        of_it = [each for each in told["bounds"] if _same_tuning(bound, each)]
-        least = min(each["total"] for each in of_it)
+        least = min(other["total"] for other in told["bounds"] if _same_tuning(bound, other))
         shown = least if bound["rate_only"] else least / told["trivial"]
         row = rf"^{re.escape(bound['algorithm'])} .* {re.escape(format(shown, '.3g'))} "
         assert re.search(row, text, re.MULTILINE)
@@ -220,9 +219,8 @@ def test_the_environments_of_an_experiment_have_the_sizes(capsys):
     text = said(capsys, "tune", "quickstart")
     assert text.startswith("combination_lock: linear MDP, d = 20, H = 5, K = 2,000, Δ = ")
     assert "Recommendation. " in text
-    assert all(
-        re.search(f"^{re.escape(agent)} ", text, re.MULTILINE) for agent in EXPERIMENTS["quickstart"].agents
-    )
+    for agent in EXPERIMENTS["quickstart"].agents:
+        assert re.search(f"^{re.escape(agent)} ", text, re.MULTILINE)
 
 
 LOG_COLUMNS = ("--reward", "gain", "--features", "x,y")

@@ -83,8 +83,7 @@ def test_a_replay_of_the_same_decisions_is_the_same_from_a_table_and_from_a_log(
         for name, value in zip(columns, (x, decision.arm, reward, decision.probability), strict=True):
             columns[name].append(repr(float(value)) if name != "arm" else str(value))
     table = TableLog(write_csv(tmp_path / "log.csv", columns), "arm", "gain", ("x",), "chance")
-    parameters = dict(rate=0.95, noise_scale=0.5)
-    one, other = (replay(each, "d_lin_ucb", parameters) for each in (table, log))
+    one, other = (replay(file, "d_lin_ucb", dict(rate=0.95, noise_scale=0.5)) for file in (table, log))
     assert one.own.actions == other.own.actions
     assert (one.own.learnt, one.whole.rows) == (other.own.learnt, other.whole.rows)
     assert one.own.learnt > 20

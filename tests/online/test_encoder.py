@@ -31,8 +31,7 @@ ROW = {"hour": 6, "age": 75, "country": "FR", "city": "Ulm"}
 
 
 def frame_of(rng: np.random.Generator, num: int, words: str) -> Any:
-    pandas = pytest.importorskip("pandas")
-    return pandas.DataFrame(
+    return pytest.importorskip("pandas").DataFrame(
         {
             "age": rng.normal(40, 15, size=num),
             "word": rng.choice([*words], size=num),
@@ -236,18 +235,10 @@ WRONG = {
 
 
 PILOTS = {
-    "values that are missing": (
-        {"x": [1, None]},
-        None,
-        r"columns\.x\.missing must .*, where 1 of 2",
-    ),
+    "values that are missing": ({"x": [1, None]}, None, r"columns\.x\.missing must .*, where 1 of 2"),
     "no value": ({"x": [None]}, None, "frame must have values in its column 'x', got none"),
     "dates": ({"x": [datetime.date(2020, 1, 2)]}, None, "column 'x' must be of numbers, booleans or words"),
-    "a word and a number": (
-        {"x": [1, "a"]},
-        None,
-        "column 'x' must be of numbers, .*, got 'a'",
-    ),
+    "a word and a number": ({"x": [1, "a"]}, None, "column 'x' must be of numbers, .*, got 'a'"),
     "no such column": ({"x": [1]}, ["y"], "columns must have 'y' among them, got dict without it"),
     "many words": ({"x": [*map(str, range(1001))]}, None, r"columns\.x\.type must be 'Hashed' beyond 1,000"),
     "no settings": ({"x": [1]}, {"x": 3}, "must be a Mapping, got 3"),

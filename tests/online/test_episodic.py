@@ -10,14 +10,8 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import ALGORITHMS
-from driftwise.base import (
-    AnchorMeasures,
-    Episode,
-    InitialDistribution,
-    MeanRewards,
-    Positions,
-    SuccessorProjection,
-)
+from driftwise.base import AnchorMeasures, Episode, InitialDistribution, MeanRewards, Positions
+from driftwise.base.knowledge import SuccessorProjection
 from driftwise.environments import LinearMdp
 from driftwise.online import Bandit, EpisodicAgent
 from tests.examples import NUM_EPISODES, PARAMETERS, SPEC, agent, fitting, make
@@ -106,9 +100,8 @@ def test_nothing_can_be_earned_after_the_end_of_an_episode(name):
 
 @pytest.mark.parametrize("terminated", [True, False])
 def test_a_terminated_step_is_worth_its_reward_and_one_left_unfinished_that_of_its_successor(terminated):
-    learner = EpisodicAgent(
-        "lsvi_ucb", features=np.eye(4).reshape(2, 2, 4), horizon=2, radius=0.0, ridge=1e-9
-    )
+    features = np.eye(4).reshape(2, 2, 4)
+    learner = EpisodicAgent("lsvi_ucb", features=features, horizon=2, radius=0.0, ridge=1e-9)
     for first, paid in ((0, 0.5), (1, 0.25)):
         for _ in range(4):  # greedy: both actions of both states in both steps, by ties
             learner.begin(first)

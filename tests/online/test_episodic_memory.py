@@ -100,17 +100,15 @@ def test_sums_are_those_of_the_episodes_that_are_remembered(name):
 @pytest.mark.parametrize("memory", [3, 6, 12])
 def test_what_is_lost_changes_the_index_by_no_more_than_is_said(memory):
     rate, radius, worst = 0.5, 0.3, 0.0
-    counts = EpisodicAgent(
-        "opt_wlsvi", features=FEATURES, horizon=SPEC.horizon, seed=SEED, rate=rate, radius=radius
-    )
-    remembers = mapped("opt_wlsvi", memory=memory, rate=rate, radius=radius)
+    given: Any = dict(rate=rate, radius=radius)
+    counts = EpisodicAgent("opt_wlsvi", features=FEATURES, horizon=SPEC.horizon, seed=SEED, **given)
+    remembers = mapped("opt_wlsvi", memory=memory, **given)
     for t, one in enumerate(SEEN):
         led_through(counts, one)
         led_through(remembers, one)
         changed = np.abs(indices(remembers, one) - indices(counts, one)).max()
-        bound = truncation_error(
-            ExponentialWeights(rate), memory, tick=t, horizon=SPEC.horizon, radius=radius
-        )
+        forgetting = ExponentialWeights(rate)
+        bound = truncation_error(forgetting, memory, tick=t, horizon=SPEC.horizon, radius=radius)
         assert changed <= bound + 1e-12
         worst = max(worst, changed)
     assert worst > 1e-6  # something was lost
@@ -187,11 +185,7 @@ def test_features_are_not_asked_for_where_a_file_has_them(tmp_path):
         ("adaptive_lin_ucb", dict(horizon=1), PLAIN),
         ("cw_oful", dict(horizon=1), PLAIN),
         ("adaptive", dict(base=dict(algorithm="ucbvi", scale=0.01)), PLAIN),
-        (
-            "adaptive_opt_wlsvi",
-            dict(decision="mixture"),
-            "^mixture must .*, got decision='mixture' and weighing",
-        ),
+        ("adaptive_opt_wlsvi", dict(decision="mixture"), "^mixture must .*, got decision='mixture' and we"),
         ("adaptive_opt_wlsvi", PER_STEP, "^mixture must .*'heaviest' and weighing='per_step'"),
         ("adaptive_opt_wlsvi", dict(memory=0), "^memory must be a positive integer, got 0$"),
         ("detect_and_restart", {}, "^algorithm must play nothing by force, which is done in tables"),

@@ -42,8 +42,7 @@ def test_policies_do_not_disturb_each_other(log: TableLog, found: Replay) -> Non
 
 def test_the_logged_policy_has_the_sequence_of_its_own_rewards(found: Replay) -> None:
     """The weighted one with a memory of a tenth of the rows, for all 50 windows together."""
-    memories = {"running": np.inf, "weighted": ROWS / 10}
-    for kind, memory in memories.items():
+    for kind, memory in {"running": np.inf, "weighted": ROWS / 10}.items():
         sequence = TwoSided(partial(DriftBound, rate=1 - 1 / memory), scale=1.0, top=1.0)
         for reward in drawn(ROWS)["gain"].tolist():
             sequence.add(reward, 1 - reward)
@@ -242,11 +241,7 @@ def test_evidence_against_randomness_is_at_most_one_on_average() -> None:
         ({"uniform": {}}, {"reward_range": (1, 0)}, "reward_range must be a lower number and a higher one"),
         ({"uniform": {}}, {"delta": 0}, "delta must be"),
         ({"uniform": {}}, {"k": 1}, "k must be 0 without a reward_range, as the intervals"),
-        (
-            {"uniform": {}},
-            {"k": 1.0, "reward_range": (0, 1)},
-            r"k must be 0 for .*log\.csv, which lacks other",
-        ),
+        ({"uniform": {}}, {"k": 1.0, "reward_range": (0, 1)}, r"k must be 0 for .*log\.csv, which lacks "),
         ({"uniform": {}}, {"memory": 0.5}, "memory must be a number of at least 1"),
     ],
 )

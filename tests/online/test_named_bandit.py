@@ -43,11 +43,7 @@ def lead(bandit: NamedBandit, num: int, arms: Any, seed: int = 0) -> list[Any]:
     return made
 
 
-ENCODERS = {
-    "own": {},
-    "shared": {"own": None, "shared": ARM, "max_arms": 0},
-    "both": {"shared": ARM},
-}
+ENCODERS = {"own": {}, "shared": {"own": None, "shared": ARM, "max_arms": 0}, "both": {"shared": ARM}}
 
 
 @pytest.mark.parametrize("encoders", ENCODERS.values(), ids=ENCODERS)

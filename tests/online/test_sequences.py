@@ -162,9 +162,8 @@ def test_constancy_is_refuted_after_a_change_and_seldom_without_one() -> None:
     def changed_by(means: np.ndarray, seed: int) -> int | None:
         rng, test = np.random.default_rng(seed), ConstancyTest(0.1)
         weights = np.where(rng.random(len(means)) < 0.5, 2.0, 0.0)
-        for weight, reward in zip(
-            weights.tolist(), (rng.random(len(means)) < means).astype(float), strict=True
-        ):
+        rewards = rng.random(len(means)) < means
+        for weight, reward in zip(weights.tolist(), rewards.astype(float), strict=True):
             test.add(weight * reward, weight * (1 - reward))
         return test.changed_by
 

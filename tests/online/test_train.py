@@ -62,8 +62,8 @@ def test_episodes_are_cut_at_the_agents_horizon_and_at_the_environments():
     long = train(lake_agent(), gymnasium.make("FrozenLake-v1", is_slippery=False), 5, seed=0)
     assert long.lengths.max() <= 8
     agent = lake_agent()
-    short = train(agent, gymnasium.make("FrozenLake-v1", max_episode_steps=3), 5, seed=0)
-    assert short.lengths.max() == 3
+    env = gymnasium.make("FrozenLake-v1", max_episode_steps=3)
+    assert train(agent, env, 5, seed=0).lengths.max() == 3
     assert agent.num_episodes == 5
 
 
@@ -76,8 +76,7 @@ def test_it_learns_the_way_over_a_lake():
 
 def test_linear_mdps_of_ours_can_be_played_too():
     agent = EpisodicAgent("lsvi_ucb", features=make().features, horizon=SPEC.horizon, radius=0.4)
-    found = train(agent, LinearMdpEnv(make()), 4, seed=0)
-    assert found.lengths.tolist() == [SPEC.horizon] * 4
+    assert train(agent, LinearMdpEnv(make()), 4, seed=0).lengths.tolist() == [SPEC.horizon] * 4
 
 
 def test_a_saved_agent_with_its_features_is_loaded_with_them(tmp_path):

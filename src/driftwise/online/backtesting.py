@@ -169,7 +169,7 @@ def forecast_rows(
     windows: Mapping[int, int],
     progress: Callable[[int, int], None],
 ) -> Forecast:
-    """Return errors and variances `[n, J]` of forecasts by all memories; those in `windows` have the rate 1."""
+    """Return errors and variances `[n, J]` of forecasts by all memories; `windows` are of those of rate 1."""
     num_rows, dim = features.shape
     forecast = Forecast(*np.empty((2, num_rows, len(rates))))
     sums, penalty = np.zeros((len(rates), dim + 1, dim)), ridge * np.eye(dim)  # Σωφφᵀ over Σωyφᵀ

@@ -115,10 +115,10 @@ class Encoder:
         columns = {column.pop("name"): column for column in described.pop("columns")}
         return {"columns": columns} | {key: value for key, value in described.items() if key != "type"}
 
-    @functools.cached_property
+    @property
     def dim(self) -> int:
         """Number of features."""
-        return sum(math.prod(len(column.names) for column in term) for term in self._terms)
+        return self._places[1]
 
     @property
     def names(self) -> list[str]:
@@ -130,10 +130,11 @@ class Encoder:
         """Return the features `[dim]` of a row."""
         if not isinstance(row, Mapping):
             raise ArgumentError("row", "map columns to values", row)
-        vector = np.zeros(self.dim)
+        places, dim = self._places
+        vector = np.zeros(dim)
         entries = {column.name: column.encode(row) for column in self.columns}
         scale = 1 / math.sqrt(len(self._terms))
-        for first, factors in self._places:
+        for first, factors in places:
             product = [(first, scale)]
             for name, size in factors:
                 product = [(i + size * j, u * v) for i, u in product for j, v in entries[name]]
@@ -157,8 +158,8 @@ class Encoder:
         return [()] * self.constant + [(column,) for column in self.columns] + products
 
     @functools.cached_property
-    def _places(self) -> list[tuple[int, list[tuple[str, int]]]]:
-        """The place of each term's first feature, and the steps of its factors, the last the smallest."""
+    def _places(self) -> tuple[list[tuple[int, list[tuple[str, int]]]], int]:
+        """The place of each term's first feature, and the steps of its factors; the number of features."""
         first, placed = 0, []
         for term in self._terms:
             size, factors = 1, list[tuple[str, int]]()
@@ -167,7 +168,7 @@ class Encoder:
                 size *= len(column.names)
             placed.append((first, factors))
             first += size
-        return placed
+        return placed, first
 
 
 def _make_column(name: str, table: Any) -> Column:
