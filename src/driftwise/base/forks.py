@@ -1,7 +1,5 @@
 """Forks of a process that uses JAX: a child has none of the threads that JAX would wait for."""
 
-from __future__ import annotations
-
 import os
 import sys
 

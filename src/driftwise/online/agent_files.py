@@ -1,7 +1,5 @@
 """Files of agents: safetensors with a description, written whole or not at all."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io
@@ -28,19 +26,19 @@ _Source = str | os.PathLike[str] | bytes  # a path, or the content itself
 _T = TypeVar("_T")
 
 
+class SeenFile(NamedTuple):
+    """A file as it was when an agent loaded or saved it."""
+
+    path: Path  # behind all links
+    mark: FileStamp | None
+
+
 class AgentFile(NamedTuple):
     """Content of a file: the agent's description and its numbers."""
 
     description: dict[str, Any]  # plain values, with the `kind` of agent
     tensors: Tensors
     seen: SeenFile | None = None  # where it was read
-
-
-class SeenFile(NamedTuple):
-    """A file as it was when an agent loaded or saved it."""
-
-    path: Path  # behind all links
-    mark: FileStamp | None
 
 
 LOADERS: dict[str, Callable[[AgentFile, Any], Any]] = {}  # by the kind of agent that a description names

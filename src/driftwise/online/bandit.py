@@ -1,13 +1,11 @@
 """A bandit that decides on one set of arms at a time."""
 
-from __future__ import annotations
-
 import copy
 import math
 import threading
 import time as clock
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -260,7 +258,7 @@ class Bandit(SavedBandit):
         return bandit_content(self, _KIND)
 
     @classmethod
-    def from_file(cls, file: agent_files.AgentFile, features: None = None) -> Bandit:
+    def from_file(cls, file: agent_files.AgentFile, features: None = None) -> Self:
         """Return the bandit of a file; it has no features of its own."""
         if features is not None:
             raise ArgumentError("features", f"be left out for a {_KIND}", features)

@@ -1,7 +1,5 @@
 """Settings of bandits, and their files: all numbers, with the waiting decisions, as tensors."""
 
-from __future__ import annotations
-
 import json
 import os
 import time as clock
@@ -105,7 +103,7 @@ class SavedBandit(ABC):
         return type(self).from_bytes, (self.to_bytes(),)
 
 
-def bandit_content(bandit: Bandit, kind: str, more: Callable[[], Tensors] = dict) -> agent_files.AgentFile:
+def bandit_content(bandit: "Bandit", kind: str, more: Callable[[], Tensors] = dict) -> agent_files.AgentFile:
     """Return all that is needed to go on, with `more` tensors of one moment; the caller holds `_writing`."""
     metadata = agent_files.require_plain("metadata", bandit.metadata)
     description = to_config(bandit.settings) | {"kind": kind, "metadata": metadata}
@@ -122,7 +120,7 @@ def bandit_content(bandit: Bandit, kind: str, more: Callable[[], Tensors] = dict
     return agent_files.AgentFile(description, stored, bandit._seen)
 
 
-def restore_bandit(bandit: Bandit, file: agent_files.AgentFile) -> None:
+def restore_bandit(bandit: "Bandit", file: agent_files.AgentFile) -> None:
     """Initialise an empty bandit from the content of a file."""
     given, stored = dict(file.description), file.tensors
     del given["kind"]

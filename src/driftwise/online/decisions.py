@@ -1,7 +1,5 @@
 """Decisions as callers get them, and those that wait for their rewards, within limits of number and age."""
 
-from __future__ import annotations
-
 import copy
 import math
 import os
@@ -10,7 +8,7 @@ from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Integral
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -176,7 +174,7 @@ class PendingDecisions:
             f"expire_after={self.expire_after}, expire_after_seconds={self.expire_after_seconds})",
         }.get(outcome, "it was never made here, was lost in a crash, or was forgotten")
 
-    def freeze(self) -> PendingDecisions:
+    def freeze(self) -> Self:
         """Return the decisions as they are now; they stay so until `thaw`."""
         self.thaw()  # the last thread may not have come to that: a forked child has no other threads
         snapshot = copy.copy(self)

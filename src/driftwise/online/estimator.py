@@ -1,7 +1,5 @@
 """Regression with forgetting, and a policy that uses it, as estimators of scikit-learn."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

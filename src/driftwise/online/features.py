@@ -1,13 +1,11 @@
 """Features of states in the unit ball, for an `EpisodicAgent`: vectors in which values are nearly linear."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -203,7 +201,7 @@ class Transformed:
         object.__setattr__(self, "scale", require_number("scale", self.scale, above=0))
 
     @classmethod
-    def fitted(cls, transformer: Any, states: Any) -> Transformed:
+    def fitted(cls, transformer: Any, states: Any) -> Self:
         """Return features of a transformer fitted to `states` `[N, n]`, with the largest norm as scale."""
         rows = _dense(transformer.fit(states).transform(states))
         return cls(transformer, rows.shape[1], float(np.linalg.norm(rows, axis=1).max()))

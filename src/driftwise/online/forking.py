@@ -1,7 +1,5 @@
 """Threads and forks: no thread is inside a bandit when a process forks, so that its child can use it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

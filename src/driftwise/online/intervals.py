@@ -9,11 +9,9 @@ References: Giacomini & White, "Tests of Conditional Predictive Ability", Econom
 Distances from the 'Best'", Annals of Statistics 1981.
 """
 
-from __future__ import annotations
-
 import math
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -28,7 +26,7 @@ class Interval(NamedTuple):
     high: float
 
     @classmethod
-    def around(cls, value: float, half_width: float) -> Interval:
+    def around(cls, value: float, half_width: float) -> Self:
         """Return a value with as much on either side of it."""
         return cls(value, value - half_width, value + half_width)
 

@@ -1,7 +1,5 @@
 """Limits of the numbers that agents take in, and the errors where they give no finite decision."""
 
-from __future__ import annotations
-
 import contextlib
 import contextvars
 from collections.abc import Callable, Iterator, Sequence

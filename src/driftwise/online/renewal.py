@@ -1,7 +1,5 @@
 """Reset weights: remove from the sums what they know of a block of coordinates, and nothing else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

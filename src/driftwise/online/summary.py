@@ -1,12 +1,10 @@
 """Numbers to watch in production, among them a gauge of drift."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -40,7 +38,7 @@ class Gauge:
     outside: float = 0  # rewards outside their range
 
     @classmethod
-    def from_array(cls, numbers: np.ndarray) -> Gauge:
+    def from_array(cls, numbers: np.ndarray) -> Self:
         """Return the gauge that `to_array` wrote; other numbers are a `ValueError`."""
         gauge = cls(*require_array("gauge", numbers, (7,)).tolist())
         if min(gauge.count, gauge.variance, gauge.outliers, gauge.outside) < 0:

@@ -1,7 +1,5 @@
 """Tensors of agents' files: states, plans and arrays of many sizes by name, and their checks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from itertools import count

@@ -1,7 +1,5 @@
 """Deciders: agents led through single events, by their definition or by a faster form of it."""
 
-from __future__ import annotations
-
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent
 from driftwise.base.part import index_part

@@ -1,9 +1,7 @@
 """Memories of a mixture in many dimensions, each with its inverse from an anchor."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -127,7 +125,7 @@ class AnchoredMemory:
         """`Λ`."""
         return self._sums[0].snapshot()()
 
-    def follow(self, other: AnchoredMemory) -> None:
+    def follow(self, other: Self) -> None:
         """Go on from a copy of another memory."""
         self._install(other.sums(), None, self._recent.num)
         self._cross[:] = other._cross

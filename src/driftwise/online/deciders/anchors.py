@@ -1,13 +1,11 @@
 """The inverse of a gram of many dimensions, from eigenvectors that a thread computes."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import math
 from collections.abc import Callable
 from itertools import chain, repeat
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -232,7 +230,7 @@ class AnchoredInverse:
         self._anchor: Anchor | None = None
         self._begin()
 
-    def follow(self, other: AnchoredInverse) -> None:
+    def follow(self, other: Self) -> None:
         """Start from a copy of the gram of another inverse of the same samples and ridge."""
         self._anchor, self._first, self._next = copy.deepcopy(other.anchor()), other._first, None
         self._life = (other._age + other._life + 1) // 2  # before the other's turn

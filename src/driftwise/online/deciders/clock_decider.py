@@ -1,7 +1,5 @@
 """A decider for least squares that forgets by the clock, alone or in a mixture of memories."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

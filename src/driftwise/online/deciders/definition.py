@@ -1,10 +1,8 @@
 """The protocol of deciders and its definition, which leads an agent through single events by its plans."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -43,7 +41,7 @@ class Offer(NamedTuple):
     tail: np.ndarray | float | None = None  # d numbers that a choice keeps behind its features
 
     @classmethod
-    def of_best(cls, arms: Array, index: Array, bonus: Array, agent: Agent, tail: Any = None) -> Offer:
+    def of_best(cls, arms: Array, index: Array, bonus: Array, agent: Agent, tail: Any = None) -> Self:
         """Return the offer of an arm of the highest index, ties at random."""
         arm = int(index.argmax())  # with `item` faster than `max`; NaN is the largest of all
         best = index.item(arm)
@@ -61,14 +59,14 @@ class Offer(NamedTuple):
         return cls(arms, index, bonus, policy, policy, None, arm, tail)
 
     @classmethod
-    def of_shares(cls, arms: np.ndarray, index: np.ndarray, bonus: np.ndarray, agent: Agent) -> Offer:
+    def of_shares(cls, arms: np.ndarray, index: np.ndarray, bonus: np.ndarray, agent: Agent) -> Self:
         """Return the offer whose probabilities are shares of draws that arms win, from indices `[n, N]`."""
         if not np.isfinite(index).all():
             raise not_finite(agent)
         index, bonus, shares = (array.mean(axis=0) for array in (index, bonus, greedy_policy(index)))
         return cls(arms, index, bonus, shares, shares)
 
-    def with_floor(self, epsilon: float) -> Offer:
+    def with_floor(self, epsilon: float) -> Self:
         """Return the offer in which any arm is drawn instead with probability ε."""
         floor = epsilon / len(self.arms)
         policy, chances = ((1 - epsilon) * shares + floor for shares in (self.policy, self.chances))

@@ -1,7 +1,5 @@
 """The fast form of least squares: upper confidence bounds, and Thompson sampling by many draws."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

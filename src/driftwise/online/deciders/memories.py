@@ -1,7 +1,5 @@
 """Memories of a mixture, which learn the same samples and are weighed by their forecasts, by NumPy."""
 
-from __future__ import annotations
-
 import operator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The fast form of mirror descent through a link: of one memory, or of a mixture of many."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

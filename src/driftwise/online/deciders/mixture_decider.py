@@ -4,8 +4,6 @@ In few dimensions `_mixture.c` does the work, which comes with the wheel for Lin
 compiler is present when driftwise is installed. NumPy computes the same numbers to rounding.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
