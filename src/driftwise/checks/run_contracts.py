@@ -63,7 +63,8 @@ def check_agent(
     for name in CURVES:
         same = np.array_equal(getattr(first, name), getattr(second, name))
         require(same, f"{name} must be the same for the same seed")
-    _require_exact_regret(environment, (first.optimal_values - first.values).min())
+    gap = float((first.optimal_values - first.values).min())
+    require(environment.continuing or gap >= -TOLERANCE, f"regret must not be negative, got {gap}")
     start = layout_of(environment.to_arrays(needs=agent.needs).begin(agent))
     curves = {"value": first.values, "reward": first.returns, **first.diagnostics}
     lowest = np.inf
@@ -130,7 +131,9 @@ def check_environment(environment: Environment, *, num_episodes: int = 20) -> No
     for t, (played, other) in enumerate(twice):
         record = played.record
         require(record == other.record, "advance must be the same for the same key")
-        _require_exact_regret(environment, record.optimal - record.value, f" in episode {t}")
+        gap = float(record.optimal - record.value)
+        sound = environment.continuing or gap >= -TOLERANCE
+        require(sound, f"regret must not be negative, got {gap} in episode {t}")
         if isinstance(environment, ContinuingMdp):
             reward, kernel = environment.model(t)
             lazy = (kernel + np.eye(len(reward))[:, None, :]) / 2  # has the same gain, and no period
@@ -148,17 +151,9 @@ def check_environment(environment: Environment, *, num_episodes: int = 20) -> No
                 require(away <= TOLERANCE, f"{name} must be exact, got {away} away in episode {t}")
 
 
-def _play(
-    agent: Agent, environment: Environment, num_episodes: int, **address: Any
-) -> Iterator[PlayedEpisode]:
+def _play(agent: Agent, environment: Environment, num: int, **address: Any) -> Iterator[PlayedEpisode]:
     """Play a run episode by episode; an invalid plan is a violated contract."""
     try:
-        yield from play(agent, environment, num_episodes, **address)
+        yield from play(agent, environment, num, **address)
     except ArgumentError as error:
         raise ContractError(str(error)) from None
-
-
-def _require_exact_regret(environment: Environment, gap: Any, where: str = "") -> None:
-    """Check that no value is above the best one, in problems with episodes."""
-    sound = gap >= -TOLERANCE or environment.continuing
-    require(sound, f"regret must not be negative, got {float(gap)}{where}")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from driftwise.base import random
 from driftwise.base.agent import Agent
@@ -28,7 +27,7 @@ from driftwise.environments.environment import (
 )
 from driftwise.environments.mdps.sparse_rewards import river_anchors
 from driftwise.environments.models.linear_mdp import LinearMdp, ModelInputs, RewardKind, mix
-from driftwise.environments.models.tabular import tabular_mdp
+from driftwise.environments.models.tabular import Tables, tabular_mdp
 from driftwise.environments.planning import diameter, find_unreachable, optimal_gains
 from driftwise.parts.regression import fixed_table
 
@@ -154,11 +153,7 @@ def _mixed(mixtures: np.ndarray, anchors: np.ndarray) -> np.ndarray:
 
 
 def continuing_mdp(
-    anchors: Iterable[tuple[ArrayLike, ArrayLike]],
-    *,
-    drift: Drift,
-    start: int = 0,
-    rewards: RewardKind = "mean",
+    anchors: Iterable[Tables], *, drift: Drift, start: int = 0, rewards: RewardKind = "mean"
 ) -> ContinuingMdp:
     """Return a continuing MDP of the mean rewards `[S, A]` and probabilities `[S, A, S]` of each anchor."""
     tables = tabular_mdp(anchors, horizon=1, initial="uniform", drift=drift, rewards=rewards)

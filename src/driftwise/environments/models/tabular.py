@@ -12,9 +12,11 @@ from driftwise.base.validation import ArgumentError, as_array, require_array
 from driftwise.environments.drift import Drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
 
+Tables = tuple[ArrayLike, ArrayLike]  # mean rewards [S, A] and probabilities [S, A, S]
+
 
 def tabular_mdp(
-    anchors: Iterable[tuple[ArrayLike, ArrayLike]],
+    anchors: Iterable[Tables],
     *,
     horizon: int,
     drift: Drift,
