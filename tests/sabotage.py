@@ -23,7 +23,6 @@ from driftwise.environments import planning
 from driftwise.parts import FixedShare, LearntNoise, LeastSquares, exploration, least_squares, radii
 from driftwise.parts.exploration import EpsilonGreedy, RandomisedUcb, TruncatedThompson, Ucb, width
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
-from driftwise.parts.policies import greedy_policy, uniform_policy
 from driftwise.parts.radii import ConfidenceRadius, LocalVariationRadius
 from driftwise.theory import tuning
 from tests.examples import BANDIT, SPEC, STATIONARY, agent, make, make_bandit
@@ -242,8 +241,8 @@ BREAKS: dict[str, dict[str, Break]] = {  # by the agent that is broken; "" for c
         ),
         "no bonus": scaled(Ucb, "perturb", 0.0),
         "V as the mean over actions": planned(values=lambda plan: plan.q.mean(-1)),
-        "a uniform policy": planned(policy=lambda plan: uniform_policy(plan.q)),
-        "the worst action": planned(policy=lambda plan: greedy_policy(-plan.q)),
+        "a uniform policy": planned(policy=lambda plan: exploration.uniform_policy(plan.q)),
+        "the worst action": planned(policy=lambda plan: exploration.greedy_policy(-plan.q)),
         "actions that are not the plan's": instead(Agent, "act", anything),
         "the second best action": instead(Agent, "act", second_best),
         "V^π off by a hundredth": scaled(planning, "policy_values", 1.01),
@@ -307,7 +306,7 @@ BREAKS: dict[str, dict[str, Break]] = {  # by the agent that is broken; "" for c
         "the lightest memory decides": given(
             MixtureOfMemories, "choose_memory", lambda self, weights, key: (self, -weights, key)
         ),
-        "a uniform policy of the mixture": mixed(policy=lambda plan: uniform_policy(plan.q)),
+        "a uniform policy of the mixture": mixed(policy=lambda plan: exploration.uniform_policy(plan.q)),
         "actions that are not the mixture's": instead(Wrapper, "act", anything),
     },
     "adaptive_opt_wlsvi": {

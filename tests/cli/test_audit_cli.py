@@ -6,7 +6,7 @@ import pytest
 
 from driftwise.__main__ import main
 from driftwise.analysis.audit import LEMMAS
-from driftwise.parts.policies import uniform_policy
+from driftwise.parts.exploration import uniform_policy
 from tests.browser import find_chromium, probe
 from tests.sabotage import planned
 

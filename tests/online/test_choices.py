@@ -11,7 +11,7 @@ from driftwise.online import Bandit, DecisionLog, load
 from driftwise.online.deciders import LeastSquaresDecider, PlannedDecider, RoundDraws
 from driftwise.online.decision_log import LoggedReward
 from driftwise.online.replay import TableLog, read_samples
-from driftwise.parts.policies import winning_probabilities
+from driftwise.parts.exploration import winning_probabilities
 from tests.online.streams import BANDITS, bits, make, rounds
 
 ARMS = np.array([[0.6, 0.4, 0.3], [0.0, 1.2, 0.0], [0.0, 0.0, 1.2], [0.0, 0.0, 1.2]])

@@ -19,7 +19,7 @@ from driftwise.parts import (
     Ucb,
     Uniform,
 )
-from driftwise.parts.policies import greedy_policy
+from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.regression import feature_table
 
 KEY = random.key(0)

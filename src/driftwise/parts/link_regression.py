@@ -17,10 +17,9 @@ from driftwise.base.arrays import (
 )
 from driftwise.base.part import MAX_BITS, choice, count, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Spec
-from driftwise.parts.exploration import Exploration, ExploringAgent
+from driftwise.parts.exploration import Exploration, ExploringAgent, bandit_plan
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.links import Link
-from driftwise.parts.policies import bandit_plan
 from driftwise.parts.regression import empty_moments, linear, matvec
 
 _PRECISION, _MAX_MULTIPLIERS = 1e-14, 60  # of a projection by Newton's method; about five steps are usual

@@ -7,8 +7,7 @@ from driftwise.base import Agent, AnchorMeasures, Forgetting, MeanRewards, Radiu
 from driftwise.base.arrays import namespace, scan, spd_inverse, vecdot
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
-from driftwise.parts.exploration import radius_at, width
-from driftwise.parts.policies import greedy_policy
+from driftwise.parts.exploration import greedy_policy, radius_at, width
 from driftwise.parts.regression import empty_moments, linear, matvec, step_ceilings
 
 

@@ -14,8 +14,8 @@ from driftwise.base.schema import add_defaults
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Spec
 from driftwise.base.validation import require_choice, require_instance, require_number, require_numeric
 from driftwise.parts import CountRadius, NoForgetting, Phases, RestartAt, SlidingWindow
+from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.extended_value_iteration import extended_value_iteration
-from driftwise.parts.policies import greedy_policy
 from driftwise.parts.regression import empty_counts, visited, visits
 from driftwise.theory.tuning import growing_phases
 

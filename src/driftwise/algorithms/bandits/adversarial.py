@@ -18,8 +18,7 @@ from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Num
 from driftwise.base.validation import ArgumentError, require_number, require_numeric
 from driftwise.parts import LeastSquares
 from driftwise.parts.designs import g_optimal_design, moment_inverse
-from driftwise.parts.exploration import Norm
-from driftwise.parts.policies import bandit_plan, uniform_policy
+from driftwise.parts.exploration import Norm, bandit_plan, uniform_policy
 from driftwise.parts.regression import empty_moments
 from driftwise.theory.bandit_tuning import adversarial_period
 

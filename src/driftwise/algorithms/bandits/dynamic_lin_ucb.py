@@ -13,7 +13,7 @@ from driftwise.base.part import MAX_BITS, count, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Moments, Numeric
 from driftwise.base.validation import require_instance, require_numeric
 from driftwise.parts import LeastSquares, NoForgetting, Ucb
-from driftwise.parts.policies import greedy_policy
+from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.regression import linear, matvec
 
 _NO_KEY = np.zeros(2, dtype=np.uint32)  # bonuses of upper confidence bounds draw nothing

@@ -11,8 +11,7 @@ from driftwise.base.part import part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Spec, next_step
 from driftwise.base.validation import require_count, require_number
 from driftwise.parts import ConfidenceRadius, NoForgetting
-from driftwise.parts.exploration import radius_at, width
-from driftwise.parts.policies import greedy_policy, tie_tolerance
+from driftwise.parts.exploration import greedy_policy, radius_at, tie_tolerance, width
 from driftwise.parts.regression import empty_moments, episode_sample, linear, matvec
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from driftwise.algorithms.any_forgetting import Clip
 from driftwise.base import Agent, ArgumentError, Array, FeatureTable, Plan, Spec
 from driftwise.base.arrays import namespace
-from driftwise.parts.policies import greedy_policy
+from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.regression import step_ceilings
 
 

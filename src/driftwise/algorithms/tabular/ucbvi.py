@@ -12,9 +12,9 @@ from driftwise.base.part import choice, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Plan, Spec, next_step
 from driftwise.base.validation import ArgumentError
 from driftwise.parts import NoForgetting
+from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.least_squares import pool_steps
 from driftwise.parts.noise import forecast_episode
-from driftwise.parts.policies import greedy_policy
 from driftwise.parts.regression import empty_counts, matvec, visits
 from driftwise.theory.tuning import rate_of, tabular_log_term, tabular_memory, tabular_period
 

@@ -13,9 +13,9 @@ from driftwise.base.part import choice, member, number, part
 from driftwise.base.random import draw_uniform, fold
 from driftwise.base.validation import ArgumentError, require_count, require_numeric
 from driftwise.parts import ChangeTest, EllipsoidTest, LinkTest, MeansTest, link_from_name
+from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.link_regression import least_ridge
 from driftwise.parts.links import LinkName
-from driftwise.parts.policies import greedy_policy
 
 _FORCE = 2  # where it is drawn whether an episode is forced, below the key of its plan
 

@@ -11,7 +11,7 @@ from driftwise.base.agent import Agent
 from driftwise.base.random import ACTING, PLANNING
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Plan, Sample
 from driftwise.online.limits import finite_plan, first_state, not_finite
-from driftwise.parts.policies import greedy_policy, tie_tolerance
+from driftwise.parts.exploration import greedy_policy, tie_tolerance
 
 Pair = tuple[np.ndarray, np.ndarray]  # a tuple with names takes longer to be made
 _ONLY_STATE = np.zeros(1, dtype=np.int32)  # of a bandit, once
