@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from driftwise.environments import arms, drift, paths, planning
     from driftwise.experiments.results_folder import load_curves, load_results
     from driftwise.parts import LeastSquares, exploration, forgetting
-    from driftwise.simulation.play import play
     from driftwise.simulation.results import Result
     from driftwise.simulation.running import simulate
+    from driftwise.simulation.tasks import play
 
 __all__ = ["LeastSquares", "Result", "Spec", "__version__", "algorithms", "arms", "checks", "compare"]
 __all__ += ["drift", "environments", "exploration", "forgetting", "load_curves", "load_results", "load_study"]
@@ -42,7 +42,7 @@ _LAZY = {
     "load_study": ("cli", "driftwise.analysis.finished:load_study"),
     "paths": ("", "driftwise.environments.paths"),
     "planning": ("", "driftwise.environments.planning"),
-    "play": ("", "driftwise.simulation.play:play"),
+    "play": ("", "driftwise.simulation.tasks:play"),
     "simulate": ("simulate", "driftwise.simulation.running:simulate"),
     "statistics": ("simulate", "driftwise.analysis.statistics"),
 }

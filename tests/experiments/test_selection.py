@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.experiments.selection import one_per_agent
+from driftwise.experiments.outcomes import one_per_agent
 from driftwise.simulation.results import select_holdout
 
 

@@ -28,10 +28,10 @@ from driftwise.checks.part_contracts import (
 from driftwise.environments import ENVIRONMENTS, ContinuingMdp, Environment, LinearMdp, PlayedEpisode
 from driftwise.environments.environment import build_environment
 from driftwise.parts.extended_value_iteration import extended_value_iteration
-from driftwise.simulation.play import play
 from driftwise.simulation.program import num_programs
 from driftwise.simulation.results import CURVES
 from driftwise.simulation.running import simulate
+from driftwise.simulation.tasks import play
 
 
 def check_agent(

@@ -1,4 +1,4 @@
-"""Run the tasks of a study, show their progress, and return the outcome of every agent."""
+"""Run the tasks of a study, show their progress, and return outcomes of agents, with their best points."""
 
 import contextlib
 import sys
@@ -10,10 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from driftwise.base.part import to_config
 from driftwise.experiments.experiment import Experiment
 from driftwise.experiments.study import CellKey, Study, TaskGroup, prepare
-from driftwise.simulation.results import Result, join_runs, split_grid
+from driftwise.simulation.results import Result, join_runs, select_holdout, select_runs, split_grid
 from driftwise.simulation.tasks import Chunk, Device, Engine, OnChunk, Poll, Task
 
 
@@ -44,6 +46,7 @@ class Progress(NamedTuple):
     restored: int  # episodes that were read from checkpoints
 
 
+MARK = "*"  # ends the label of a grid
 _SECONDS_BETWEEN_LINES = 10  # of progress
 _LINES_ON_A_TERMINAL = 20
 ProgressListener = Callable[[Progress], None]
@@ -225,3 +228,52 @@ class Workload:
             return f"about {seconds:.0f} s left"
         minutes = seconds / 60
         return f"about {minutes:.0f} min left" if minutes < 100 else f"about {minutes / 60:.1f} h left"
+
+
+@dataclass(frozen=True, eq=False)
+class ReportedAgent:
+    """An agent in figures and tables, represented by one of its points."""
+
+    best: str  # label of the point that represents it
+    points: Mapping[str, Result]  # of all its points by their labels, in the runs that are shown
+
+    @property
+    def result(self) -> Result:
+        """The curves of the best point."""
+        return self.points[self.best]
+
+    @property
+    def others(self) -> dict[str, Result]:
+        """All other points."""
+        return {label: result for label, result in self.points.items() if label != self.best}
+
+
+class Selection(NamedTuple):
+    """The agents of an environment by their labels, and the numbers of the runs they are shown in."""
+
+    agents: Mapping[str, ReportedAgent]
+    runs: np.ndarray
+
+
+def one_per_agent(points: Mapping[str, Result], names: Mapping[str, str]) -> Selection:
+    """Return every agent of an environment with the point that represents it, of points and names by labels.
+
+    The label of a grid is its name and a mark. Its best point has the lowest mean final regret over the runs
+    held back, or over all of them where none can be. All agents are shown in the same runs, so that they stay
+    paired: where nothing is a grid, that is every run.
+    """
+    agents: dict[str, dict[str, Result]] = {}
+    for label, result in points.items():
+        agents.setdefault(names[label], {})[label] = result
+    num_runs = min(len(result.returns) for result in points.values())
+    choosing = select_holdout(num_runs) & (len(agents) < len(points))
+    reported = {}
+    for name, own in agents.items():
+        label = f"{name}{MARK}" if len(own) > 1 else next(iter(own))
+        if label in reported:
+            raise ValueError(f"two agents are called {label!r}: rename one of them")
+        runs = choosing if choosing.any() else ~choosing
+        finals = {point: result.cumulative_regret[runs, -1].mean() for point, result in own.items()}
+        results = {point: select_runs(result, ~choosing) for point, result in own.items()}
+        reported[label] = ReportedAgent(min(finals, key=finals.__getitem__), results)
+    return Selection(reported, np.flatnonzero(~choosing))

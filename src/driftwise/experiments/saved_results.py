@@ -26,8 +26,8 @@ from driftwise.experiments.outcomes import AgentOutcome
 from driftwise.experiments.results_folder import read_manifest, read_table, table_differences
 from driftwise.experiments.study import Study, TaskGroup
 from driftwise.simulation.checkpoints import content_hash
-from driftwise.simulation.play import play
 from driftwise.simulation.results import join_origins
+from driftwise.simulation.tasks import play
 
 CLAIM = "run.json"
 _FORMAT = 6  # of a claim

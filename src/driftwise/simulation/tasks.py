@@ -1,20 +1,23 @@
-"""Tasks: frozen descriptions of simulations, and what engines expect of the work that they run."""
+"""Tasks: frozen descriptions of simulations, what engines expect of work, and one run in plain steps."""
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from driftwise.base import random
 from driftwise.base.agent import Agent
-from driftwise.base.part import is_part, to_config
+from driftwise.base.arrays import map_tree
+from driftwise.base.part import is_part, require_single, to_config
 from driftwise.base.validation import ArgumentError, require_choice, require_count, require_instance
-from driftwise.environments.environment import Environment
+from driftwise.environments.environment import Environment, PlayedEpisode
 
 if TYPE_CHECKING:
     from driftwise.simulation.simulator import Simulation
@@ -197,3 +200,40 @@ class Task:
         count = -(-self.num_runs // RUNS_OF_A_TASK)
         borders = [self.first_run + self.num_runs * i // count for i in range(count + 1)]
         return [replace(self, first_run=a, num_runs=b - a) for a, b in itertools.pairwise(borders)]
+
+
+def play(
+    agent: Agent,
+    environment: Environment,
+    num_episodes: int,
+    *,
+    seed: int = 0,
+    run: int = 0,
+    episodes: Sequence[int] | None = None,
+) -> Iterator[PlayedEpisode]:
+    """Play a run and give each episode in full: features, plan, trajectory, values and the agent's states.
+
+    It plays what `simulate` plays, to rounding, step by step on NumPy: the same draws, agents and worlds.
+
+    ```python
+    for played in play(agent, environment, num_episodes=100):
+        played.plan.q, played.episode.actions, played.record.optimal - played.record.value
+    ```
+
+    `episodes` are the only ones that are played, in this order; all of the run unless given.
+    """
+    task = Task(agent, environment, num_episodes=num_episodes, seed=seed, first_run=run)  # it checks them
+    require_single(agent)
+    return _played(task, np.arange(task.num_episodes) if episodes is None else np.asarray(episodes))
+
+
+def _played(task: Task, chosen: np.ndarray) -> Iterator[PlayedEpisode]:
+    agent, environment = task.agent, task.environment
+    world = environment.to_arrays(needs=agent.needs)
+    key, carry = random.fold(random.key(task.seed), task.first_run), world.begin(agent)
+    path = environment.at(chosen)
+    for place, t in enumerate(chosen.tolist()):
+        inputs = map_tree(lambda leaf: leaf[0], world.inputs(path[place : place + 1]))
+        played = world.advance(agent, copy.deepcopy(carry), inputs, key, t)  # which may overwrite the copy
+        yield played._replace(before=carry.state)
+        carry = played.carry

@@ -17,7 +17,7 @@ from driftwise.base import random
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import index_part, numeric_values
 from driftwise.environments import LinearBandit, LinearMdp
-from driftwise.simulation.play import play
+from driftwise.simulation.tasks import play
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from driftwise.base import random
 from driftwise.base.types import Episode, FeatureTable, Key, Model, Moments, Plan
 from driftwise.environments import planning
 from driftwise.parts.exploration import radius_at
-from driftwise.simulation.play import play
+from driftwise.simulation.tasks import play
 
 
 class History(NamedTuple):

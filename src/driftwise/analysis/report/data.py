@@ -20,6 +20,7 @@ from driftwise.analysis.regret_curves import RegretCurves
 from driftwise.analysis.statistics import RecoverySummary, average_ranks, recovery_summary, recovery_times
 from driftwise.analysis.statistics.formatting import format_count
 from driftwise.environments.environment import ENVIRONMENTS, Environment, build_environment
+from driftwise.experiments.outcomes import MARK, ReportedAgent, Selection, one_per_agent
 from driftwise.experiments.results_folder import (
     CURVE_COLUMNS,
     CURVE_FORMATS,
@@ -31,7 +32,6 @@ from driftwise.experiments.results_folder import (
     read_manifest,
     read_table,
 )
-from driftwise.experiments.selection import MARK, Selection, Shown, one_per_agent
 from driftwise.simulation.results import Result
 
 _RECOVERED = 0.25  # share of the regret of random actions below which an agent has recovered
@@ -54,7 +54,7 @@ class ReportData:
         return one_per_agent(self.points, {label: str(self.entries[label]["name"]) for label in self.points})
 
     @property
-    def shown(self) -> Mapping[str, Shown]:
+    def shown(self) -> Mapping[str, ReportedAgent]:
         """The agents by their labels, each with its best point and the others."""
         return self.selection.agents
 

@@ -30,7 +30,7 @@ from driftwise.analysis.statistics.formatting import format_count
 from driftwise.analysis.table import csv_text, latex_needs, latex_text
 from driftwise.base.files import replace_file
 from driftwise.base.validation import ArgumentError, require_choice
-from driftwise.experiments.selection import MARK
+from driftwise.experiments.outcomes import MARK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
