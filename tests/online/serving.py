@@ -1,7 +1,5 @@
 """The service of examples/service on a free port of this machine, to be asked and to be killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """An online bandit for every algorithm that can be one, and a stream of rounds for it."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import threading

@@ -1,7 +1,5 @@
 """Inverses from anchors are inverses, and memories are regressions, however their matrices are kept."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable

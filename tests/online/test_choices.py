@@ -1,7 +1,5 @@
 """Choices: arms are taken with the probabilities that decisions have, and others learn what they earned."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

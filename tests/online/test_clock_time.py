@@ -1,7 +1,5 @@
 """Bandits that forget by the clock: real times, late rewards, and silence."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import pickle

@@ -1,7 +1,5 @@
 """The compiled module gives the numbers of NumPy, checks all arguments, and owns its memory."""
 
-from __future__ import annotations
-
 import array
 import copy
 import gc
@@ -154,7 +152,7 @@ def made(**changes: Any) -> Any:
 class Resizing:
     """A number that shrinks an array while it is asked for its value."""
 
-    def __init__(self, numbers: array.array[float]) -> None:
+    def __init__(self, numbers: "array.array[float]") -> None:
         self.numbers = numbers
 
     def __float__(self) -> float:

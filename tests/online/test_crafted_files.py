@@ -1,7 +1,5 @@
 """Files that were made to be loaded wrongly: each is refused in one sentence."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable
@@ -78,11 +76,8 @@ OFFSETS = [(), ([0, 72],), ([1 << 40, (1 << 40) + 72],), ([172, 100],), ([72],)]
 BROKEN: list[tuple[Callable[[bytes], bytes], str]] = [
     *((lambda _, header=header: framed(header), DAMAGED) for header in HEADERS),
     *(
-        (
-            lambda _, length=length: length.to_bytes(8, "little") + b"{}",
-            f".*of {length} bytes, where there are 2",
-        )
-        for length in LENGTHS
+        (lambda _, n=n: n.to_bytes(8, "little") + b"{}", f".*of {n} bytes, where there are 2")
+        for n in LENGTHS
     ),
     *((entry("__metadata__", key), DAMAGED) for key in ("description", "checksum")),
     (entry("__metadata__", "product"), FOREIGN),
@@ -264,17 +259,11 @@ def with_sizes(config: Any, name: str, size: Any) -> Any:
 
 
 SIZES = [
-    ("adaptive_lin_ucb", "lists", 1000),
-    ("d_lin_ucb", "dim", 10**6),
-    ("d_lin_ucb", "horizon", 10**9),
-    ("sw_lin_ucb", "length", 10**9),
-    ("sw_lin_ucb", "capacity", 10**9),
-    ("master", "num_orders", 10**9),
-    ("dynamic_lin_ucb", "capacity", 10**9),
-    ("dynamic_lin_ucb", "longest_window", 10**9),
-    ("change_detection", "window", 10**9),
-    ("glb_weight_ucb", "capacity", 10**9),
-]
+    ("adaptive_lin_ucb", "lists", 1000), ("d_lin_ucb", "dim", 10**6), ("d_lin_ucb", "horizon", 10**9),
+    ("sw_lin_ucb", "length", 10**9), ("sw_lin_ucb", "capacity", 10**9), ("master", "num_orders", 10**9),
+    ("dynamic_lin_ucb", "capacity", 10**9), ("dynamic_lin_ucb", "longest_window", 10**9),
+    ("change_detection", "window", 10**9), ("glb_weight_ucb", "capacity", 10**9),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "size", "value"), SIZES)

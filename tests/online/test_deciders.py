@@ -1,7 +1,5 @@
 """Every fast form of a decider equals the definition, which leads the agent by its plans."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """scikit-learn: its own checks, the definition of forgetting, the bandits' bounds, and its transformers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

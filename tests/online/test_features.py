@@ -1,9 +1,7 @@
 """Features: in the unit ball wherever the state is, and what each kind of them promises."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
+from typing import Any, Self
 
 import gymnasium
 import numpy as np
@@ -35,7 +33,7 @@ BASES = {
 class Doubled:
     """A transformer in the manner of scikit-learn."""
 
-    def fit(self, states: Any) -> Doubled:
+    def fit(self, states: Any) -> Self:
         return self
 
     def transform(self, states: Any) -> np.ndarray:

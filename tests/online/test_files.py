@@ -1,7 +1,5 @@
 """Agents as files and copies: what was saved goes on as if it had never stopped, one program at a time."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Processes that fork: a child can use what its parent's threads were using."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

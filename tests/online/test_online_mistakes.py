@@ -1,7 +1,5 @@
 """Whatever comes in: it is taken, or refused in one sentence, and then nothing has changed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

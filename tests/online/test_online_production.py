@@ -1,7 +1,5 @@
 """Rewards that come late or never, numbers to watch, and many threads."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys

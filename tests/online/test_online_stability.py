@@ -1,7 +1,5 @@
 """Long runs: nothing grows, and the gram stays positive definite."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tracemalloc

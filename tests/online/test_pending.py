@@ -1,7 +1,5 @@
 """Decisions that wait: their ids, how they expire, how they are saved, and what a crash loses."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Weights that begin anew leave what others know as it is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

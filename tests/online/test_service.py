@@ -1,7 +1,5 @@
 """The reference service: what it answers is on the disk, whoever asks at once and whenever it is killed."""
 
-from __future__ import annotations
-
 import gc
 import importlib.util
 import itertools

@@ -1,7 +1,5 @@
 """A reward of weight n is the mean of n rewards that came at once: for every decider and every forgetting."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 
