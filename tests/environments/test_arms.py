@@ -164,9 +164,7 @@ EXPLORATIONS = [
 
 
 @pytest.mark.parametrize("exploration", EXPLORATIONS, ids=str)
-@pytest.mark.parametrize(
-    "arms", [dw.arms.FreshArms(4, 2, "ball", fewest=1), ARMS[8]], ids=["fresh", "contexts"]
-)
+@pytest.mark.parametrize("arms", [dw.arms.FreshArms(4, 2, "ball", fewest=1), ARMS[8]], ids=str)
 def test_no_exploration_plays_an_arm_that_is_not_there(exploration, arms):
     agent = LeastSquares(Spec.bandit(dim=2, num_arms=arms.num_arms), ExponentialWeights(0.9), exploration)
     tables = rounds(arms, 60)
@@ -185,6 +183,4 @@ def test_no_exploration_plays_an_arm_that_is_not_there(exploration, arms):
         assert present[played].all()
         # a reward that punishes what is there: an index of 0 for the others would win
         arm = np.array(played[-1:])
-        state = agent.update(
-            state, table, plan, Episode(here, arm, table.values[arm], np.array([-5.0]), here)
-        )
+        state = agent.update(state, table, plan, Episode(here, arm, table.values[arm], -5 * np.ones(1), here))

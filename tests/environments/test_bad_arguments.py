@@ -78,10 +78,7 @@ def values_of(policy: np.ndarray) -> np.ndarray:
         (lambda: FreshArms(3, 2, fewest=-1), "fewest must be an integer of at least 0, got -1"),
         (lambda: FixedArms(((1.0, 1.0),)), "features must have norms of at most 1, got one of 1.41421"),
         (lambda: FixedArms((1.0, 0.0)), "features must have shape (any, any), got (2,)"),
-        (
-            lambda: FixedArms(np.zeros((0, 2))),
-            "features must offer an arm and have a dimension, got the shape",
-        ),
+        (lambda: FixedArms(np.zeros((0, 2))), "features must offer an arm and have a dimension, got the sha"),
         (lambda: FixedArms(((1.0, math.nan),)), "features must be finite, got nan at index (0, 1)"),
         (lambda: orthogonal_arms(0), "dim must be a positive integer, got 0"),
         (lambda: ContextArms(np.zeros((2, 3, 2))), "features must offer an arm in every context"),
@@ -195,10 +192,7 @@ def values_of(policy: np.ndarray) -> np.ndarray:
         (lambda: make().variation(5, transition_norm="x"), "transition_norm must be one of … got 'x'"),
         (lambda: make().variation(0), "num_episodes must be a positive integer, got 0"),
         (lambda: values_of(ALIKE[:-1]), "policy must have shape (3, 6, 2) or (3, 6), got (2, 6, 2)"),
-        (
-            lambda: values_of(2 * ALIKE),
-            "policy must hold probabilities that sum to 1, got [1. 1.] at step 0,",
-        ),
+        (lambda: values_of(2 * ALIKE), "policy must hold probabilities that sum to 1, got [1. 1.] at step 0"),
         (lambda: values_of(np.full((3, 6), 2)), "policy must hold actions from 0 to 1, got 2 at step 0, st"),
         # Continuing MDPs
         (lambda: tables(), "anchors must have at least one pair of rewards and probabilities, got none"),
@@ -209,7 +203,7 @@ def values_of(policy: np.ndarray) -> np.ndarray:
         (lambda: tables(([[0, 0], [0, 1.5]], HALVES)), "theta: mean reward …state 1, action 1 is 1.5,"),
         (
             lambda: tables((NOUGHT, ONE_WAY)),
-            "tables must be communicating, got no way from state 1 to state 0",
+            "tables must be communicating, got no way from state 1 to s… 0",
         ),
         (lambda: ContinuingMdp(make()), "tables must have one step and one-hot features, got"),
         (lambda: ContinuingMdp(make_continuing().tables, 6), "start must be a state from 0 to 5, got 6"),

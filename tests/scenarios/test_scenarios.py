@@ -134,9 +134,7 @@ def test_rewards_are_those_of_the_arms_that_were_taken():
 def test_observations_come_late_or_never_and_are_otherwise_the_same(kind):
     at_once = [observation for _, observation in told(scenario(**kind))]
     delayed, lost = (told(scenario(feedback, **kind)) for feedback in ("delayed", "lost"))
-    assert [(came, late.number) for came, late in delayed] == [
-        (t, t - DELAY) for t in range(DELAY, len(at_once))
-    ]
+    assert [(t, late.number) for t, late in delayed] == [(t, t - DELAY) for t in range(DELAY, len(at_once))]
     assert len(at_once) / 4 <= len(lost) <= 3 / 4 * len(at_once)  # of half, by more than three deviations
     assert all(came == kept.number for came, kept in lost)
     for _, other in [*delayed, *lost]:

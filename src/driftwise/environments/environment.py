@@ -136,12 +136,10 @@ def register_environment(maker: Callable[_P, _E]) -> Callable[_P, _E]:
     return make_described
 
 
-def require_models(
-    sizes: tuple[int, int, int, int], drift: Drift, *, steps: int = 1, **arguments: int
-) -> None:
+def require_models(sizes: tuple[int, int, int, int], drift: Drift, *, steps: int = 1, **given: int) -> None:
     """Refuse linear MDPs of S states, A actions, d features and H steps that do not fit into memory.
 
-    The maker makes measures of as many `steps` as differ. The sizes follow from the `arguments`.
+    The maker makes measures of as many `steps` as differ. The sizes follow from the `given` arguments.
     """
     num_states, num_actions, dim, horizon = sizes
     features, kept = (num_states, num_actions, dim), (drift.num_anchors, horizon)
@@ -149,7 +147,7 @@ def require_models(
     at_peak = count_bytes(*[features] * 3, measures, (*kept, dim), rewards)  # made, copied, and squared
     at_peak += at_peak // 4  # masks of what is not finite, or out of bounds
     copies = 3 * count_bytes((drift.num_anchors, steps, dim, num_states))  # measures before those of all H
-    named = ", ".join(f"{name} = {value}" for name, value in arguments.items())
+    named = ", ".join(f"{name} = {value}" for name, value in given.items())
     anchors = f"{drift.num_anchors} anchor{'s' * (drift.num_anchors > 1)}"
     require_memory("models", at_peak + copies, f"{named} and {anchors}")
 
