@@ -17,6 +17,7 @@ from driftwise.theory.bounds import stated_bound
 
 P = ParamSpec("P")
 A = TypeVar("A", bound=Agent)
+Tuning = Callable[..., dict[str, Any]]  # from the spec and the run to parameters of a recipe
 
 RUN = {  # every tuned form takes these, whether it uses them or not
     name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
@@ -48,6 +49,10 @@ _COMMON_ARGUMENTS = r"""Args:
   clip: of values; `"tight"` clips step h to $[0, H-h+1]$, the others as above.
   epsilon: $\varepsilon \in [0, 1]$.
   scale: $c \ge 0$, one in the paper.
+  log_term: $\iota > 0$, a logarithm in $1/\delta$, see the tuned form.
+  drift_bonus: $b_\Delta \ge 0$, $\Delta_r + H\Delta_p$ for the variation in an epoch; 0 if unknown.
+  low: the mean reward of a step that counts as 0.
+  high: the mean reward of a step that counts as 1.
   base: any agent.
 """
 _ARGUMENT = re.compile(r"^  ([\w, ]+): (.*(?:\n    .*)*)", re.MULTILINE)
@@ -78,7 +83,7 @@ class Algorithm(Generic[P, A]):
         self.name = self.recipe.__name__
         self.set_tuning(None, ())
 
-    def set_tuning(self, tuning: Callable[..., dict[str, Any]] | None, names: tuple[str, ...]) -> None:
+    def set_tuning(self, tuning: Tuning | None, names: tuple[str, ...]) -> None:
         """Take the parameters `names` of the tuned form from a tuning; see `tuned_by`."""
         self.tuned = _tuned_form(inspect.unwrap(self.recipe), tuning, names)
         # `help` shows only the docstring of an object, so the tuned form is part of it.
@@ -189,9 +194,7 @@ def register(
     return wrap
 
 
-def tuned_by(
-    tuning: Callable[..., dict[str, Any]], *names: str
-) -> Callable[[Algorithm[P, A]], Algorithm[P, A]]:
+def tuned_by(tuning: Tuning, *names: str) -> Callable[[Algorithm[P, A]], Algorithm[P, A]]:
     """Give a recipe a tuning, a function of the spec and the run that returns its parameters `names`."""
 
     def wrap(algorithm: Algorithm[P, A]) -> Algorithm[P, A]:
@@ -239,9 +242,7 @@ def _validated(maker: Callable[P, A], name: str) -> Callable[P, A]:
     return validated
 
 
-def _tuned_form(
-    recipe: Callable[..., A], tuning: Callable[..., dict[str, Any]] | None, names: tuple[str, ...]
-) -> Callable[..., A]:
+def _tuned_form(recipe: Callable[..., A], tuning: Tuning | None, names: tuple[str, ...]) -> Callable[..., A]:
     """Return the form of a recipe that takes the run, and what the tuning asks for, instead of `names`."""
     first, *options = get_signature(recipe).parameters.values()
     passed = {option.name: option for option in options if option.name not in names}

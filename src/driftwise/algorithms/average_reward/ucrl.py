@@ -271,8 +271,7 @@ def variation_ucrl(
 
     In step t of a phase, with N(s,a) samples in the phase, rewards lie within $V_r +
     \sqrt{8\log(8SAt^3/\delta_\tau)/\max(1,N)}$ of their means and transitions within an L1 distance of $V_p +
-    \sqrt{8S\log(8SAt^3/\delta_\tau)/\max(1,N)}$, with $\delta_\tau = \delta/(2\tau^2)$ for a phase that
-    starts in step $\tau$ of the run.
+    \sqrt{8S\log(8SAt^3/\delta_\tau)/\max(1,N)}$, with $\delta_\tau = \delta/(2\tau^2)$ for a start in $\tau$.
     Args:
       restarts: steps, from 0, before which everything is forgotten.
       reward_widening: $V_r \ge 0$, the variation of rewards in a phase, or `Phases(restarts, values)`.

@@ -223,15 +223,13 @@ def restart_adv(
 ) -> AdversarialLinear:
     r"""An adversarial linear bandit that restarts every $E$ rounds: of optimal order for fixed arms.
 
-    In a block, with gains $G = 0$ first, the design $\pi$ that minimises $\max_a\|a\|^2_{Q(\pi)^{-1}}$, and
-    $Q(p) = \sum_a p(a)aa^\top$,
+    In a block from $G = 0$, where $\pi$ minimises $\max_a\|a\|^2_{Q(\pi)^{-1}}$, $Q(p) = \sum_a p(a)aa^\top$,
     $$p_t(a) = \gamma\pi(a) + (1-\gamma)\frac{e^{\zeta G(a)}}{\sum_b e^{\zeta G(b)}}, \qquad
       G(x) \leftarrow G(x) + x^\top Q(p_t)^{-1}a_t\,r_t \quad\text{for all } x,$$
     $$\zeta = c\,\sqrt{\frac{\log N}{3dE}}, \qquad \gamma = \min\{1,\; c'\zeta d\}.$$
 
     The regret of a block is at most $2\sqrt{3dE\log N}$ for any rewards, and that of a tuned run
-    $6(\tfrac34 d\log N)^{1/3}\Delta^{1/3}K^{2/3}$ with $\Delta = \sum_t\max_a|a^\top(\theta_t -
-    \theta_{t+1})|$.
+    $6(\tfrac34 d\log N)^{1/3}\Delta^{1/3}K^{2/3}$, $\Delta = \sum_t\max_a|a^\top(\theta_t - \theta_{t+1})|$.
     Args:
       step_scale, mixing_scale: $c$ and $c'$; the proof needs $c' \ge 1$.
       reward_bound: rewards lie within $\pm$ this; online others are refused.

@@ -147,8 +147,7 @@ def epsilon_greedy(
 ) -> LeastSquares:
     r"""The estimate of `d_lin_ucb`, explored by chance.
 
-    With probability $\varepsilon$ the arm is drawn uniformly from those of the round; else it is one with the
-    largest $x^\top\hat\theta_t$.
+    With probability $\varepsilon$ the arm is drawn uniformly, else it is one of largest $x^\top\hat\theta_t$.
     When to use: you want the simplest baseline that explores and forgets, with a log that can be replayed.
     When not: exploration costs much. It tries bad arms as often at the end as at the start.
     """
@@ -199,9 +198,8 @@ def tune_square_cb(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
 def square_cb(spec: Spec, *, gamma: Numeric, rate: Numeric = 1.0, ridge: Numeric = 1.0) -> LeastSquares:
     r"""SquareCB on the estimate of `d_lin_ucb`: the smaller an arm's gap, the larger its probability.
 
-    $$b \in \arg\max_x\; x^\top\hat\theta_t, \qquad
-      p_t(a) = \frac{1}{N + \gamma\,(b - x_a)^\top\hat\theta_t} \quad (a \ne b), \qquad
-      p_t(b) = 1 - \sum_{a \ne b} p_t(a).$$
+    $$b \in \arg\max_x\; x^\top\hat\theta_t, \qquad p_t(b) = 1 - \sum_{a \ne b} p_t(a), \qquad
+      p_t(a) = \frac{1}{N + \gamma\,(b - x_a)^\top\hat\theta_t} \quad (a \ne b).$$
 
     With gaps of at most 1 no probability is below $1/(N + \gamma)$.
     Args:

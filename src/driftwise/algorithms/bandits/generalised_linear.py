@@ -164,8 +164,7 @@ def d_glb_omd(
       H_{t+1} = A + \tfrac1g\mu'(x_t^\top\theta_{t+1})\,x_tx_t^\top,$$
     $$x_t \in \arg\max_x\; x^\top\theta_t + \beta_t \sqrt{x^\top H_t^{-1} x}, \qquad
       \beta_t^2 = \lambda S^2 + 2\zeta\log\tfrac1{\delta'} + (6\zeta^2+\zeta)D_t,$$
-    with $D_{t+1} = \eta D_t + \log(\det H_{t+1}/\det A)$ and the step size $\zeta = 1 + RS$, where $R = 1$,
-    or 0 for the identity.
+    with $D_{t+1} = \eta D_t + \log(\det H_{t+1}/\det A)$, $\zeta = 1 + RS$, $R = 1$ or 0 for the identity.
     Args:
       rate: $\eta \in (0, 1]$; 1 is GLB-OMD, which never forgets.
       link: $\mu$: `"logistic"` for clicks, `"log"` for counts ($g = 1$), `"identity"` with $g = \sigma^2$.

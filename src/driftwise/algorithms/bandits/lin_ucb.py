@@ -221,8 +221,7 @@ def sift_lin_ucb(
 ) -> LeastSquares:
     r"""Linear UCB with directional forgetting: what is not played is not forgotten.
 
-    $$M_t = I - (1-\eta)\frac{V_tx_tx_t^\top}{x_t^\top V_tx_t}, \qquad
-      V_{t+1} = M_tV_t + x_tx_t^\top, \qquad
+    $$M_t = I - (1-\eta)\frac{V_tx_tx_t^\top}{x_t^\top V_tx_t}, \qquad V_{t+1} = M_tV_t + x_tx_t^\top, \qquad
       \tilde V_{t+1} = M_t\tilde V_tM_t^\top + x_tx_t^\top, \qquad b_{t+1} = M_tb_t + x_tr_t,$$
     $$x_t \in \arg\max_x\; x^\top V_t^{-1}b_t + \beta_t\sqrt{x^\top V_t^{-1}\tilde V_tV_t^{-1}x}, \qquad
       V_1 = \tilde V_1 = \lambda I, \quad b_1 = 0.$$

@@ -225,13 +225,11 @@ def ucrl_vtr_plus(
     r"""UCRL-VTR whose samples are weighted by the inverse of an upper estimate of their variance.
 
     It needs what `ucrl_vtr` needs, and plans in the same way with sums of weighted samples, $\hat\Lambda =
-    \sum_\tau \bar\sigma_\tau^{-2} x_\tau x_\tau^\top + \lambda I$, which give $\hat\theta$. A second
-    regression, without weights, is of the squares $V_{\tau,h+1}^2/H^2$ on $y_j = \psi_j
-    V_{\tau,h+1}^2/(H^2\sqrt J)$, with the ridge $\lambda/H^4$; it gives $\tilde\theta$. At the visited pairs,
-    before they are learnt from:
-    $$\bar\sigma^2 = \max\{1/J,\ [\tilde\theta^\top y]_{[0,1]} - [\hat\theta^\top x]_{[0,1]}^2 + E\},
-      \qquad E = \min\{1, 2\check\beta\|x\|_{\hat\Lambda^{-1}}\} +
-      \min\{1, \tilde\beta\|y\|_{\tilde\Lambda^{-1}}\}.$$
+    \sum_\tau \bar\sigma_\tau^{-2} x_\tau x_\tau^\top + \lambda I$, which give $\hat\theta$. A second one,
+    without weights, of the squares $V_{\tau,h+1}^2/H^2$ on $y_j = \psi_j V_{\tau,h+1}^2/(H^2\sqrt J)$, with
+    the ridge $\lambda/H^4$, gives $\tilde\theta$. At the visited pairs, before they are learnt from:
+    $$\bar\sigma^2 = \max\{1/J,\ [\tilde\theta^\top y]_{[0,1]} - [\hat\theta^\top x]_{[0,1]}^2 + E\}, \qquad
+     E = \min\{1, 2\check\beta\|x\|_{\hat\Lambda^{-1}}\} + \min\{1, \tilde\beta\|y\|_{\tilde\Lambda^{-1}}\}.$$
     Args:
       radius: $\hat\beta \ge 0$.
       variance_radius, squares_radius: $\check\beta, \tilde\beta \ge 0$; 0 takes the estimate as it is.

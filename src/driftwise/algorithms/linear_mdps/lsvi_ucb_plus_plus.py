@@ -14,6 +14,8 @@ from driftwise.parts import ConfidenceRadius, NoForgetting
 from driftwise.parts.exploration import greedy_policy, radius_at, tie_tolerance, width
 from driftwise.parts.regression import empty_moments, episode_sample, linear, matvec
 
+Rewards = Literal["known", "learnt"]
+
 
 class Tables(NamedTuple):
     """The weighted regression of successors, and values between two bounds that only come closer."""
@@ -36,7 +38,7 @@ class MonotoneLeastSquares(Agent):
     ridge: Numeric = number(above=0, default=1.0)
     gap_scale: Numeric = number(at_least=0, default=1.0)
     width_scale: Numeric = number(at_least=0, default=1.0)
-    rewards: Literal["known", "learnt"] = choice("known", "learnt", default="known")
+    rewards: Rewards = choice("known", "learnt", default="known")
     reward_radius: Numeric | Radius = number(at_least=0, or_part=Radius, default=0.0)
 
     @property
@@ -130,11 +132,7 @@ def _solved(inverse: Array, cross: Array, values: Array) -> Array:
 
 
 def tune_lsvi_ucb_plus_plus(
-    spec: Spec,
-    *,
-    rewards: Literal["known", "learnt"] = "known",
-    noise_scale: float = 0.5,
-    **run: Unpack[TheoryRun],
+    spec: Spec, *, rewards: Rewards = "known", noise_scale: float = 0.5, **run: Unpack[TheoryRun]
 ) -> dict[str, Any]:
     r"""$\lambda = 1/H^2$ and the radii of the paper, with `beta_scale` the constant $c$ that it leaves open.
 
@@ -170,15 +168,14 @@ def lsvi_ucb_plus_plus(
     ridge: Numeric = 1.0,
     gap_scale: Numeric = 1.0,
     width_scale: Numeric = 1.0,
-    rewards: Literal["known", "learnt"] = "known",
+    rewards: Rewards = "known",
     reward_radius: Numeric | Radius = 0.0,
 ) -> MonotoneLeastSquares:
     r"""Least-squares value iteration of minimax order, for linear MDPs that stand still.
 
     Samples are weighted, $\Sigma_h = \sum_\tau \bar\sigma_\tau^{-2}\phi\phi^\top + \lambda I$; $\hat w$,
     $\check w$ and $\tilde w$ are regressions of $V_{h+1}$, $\check V_{h+1}$ and $V_{h+1}^2$ at successors,
-    and $\|\phi\|$ is that of $\Sigma^{-1}$. From $Q = H$ and $\check Q = 0$, whenever some $\det\Sigma_h$ has
-    doubled, for $h = H, \dots, 1$:
+    $\|\phi\|$ is that of $\Sigma^{-1}$. From $Q = H$, $\check Q = 0$, whenever a $\det\Sigma_h$ has doubled:
     $$Q_h \leftarrow \min\{r_h + \hat w^\top\phi + \beta\|\phi\|,\ Q_h,\ H\}, \qquad
       \check Q_h \leftarrow \max\{r_h + \check w^\top\phi - \bar\beta\|\phi\|,\ \check Q_h,\ 0\},$$
     with $V_h = \max_a Q_h$ and $\check V_h = \max_a \check Q_h$. It acts greedily on $Q$. At visited pairs,

@@ -176,8 +176,7 @@ def _soft_max(logits: Array) -> tuple[Array, Array]:
 def tune_online_q_reps(spec: Spec, *, num_episodes: int, variation: float = 0.0) -> dict[str, Any]:
     r"""$\eta = \alpha = \sqrt{H \log A/(dE)}$ and $\gamma = \min\{1/2, d\eta\}$ for a period $E$.
 
-    The period is LSVI-UCB-Restart's. This is ours: the theorem's numbers need the smallest eigenvalue of the
-    features' covariance.
+    The period is LSVI-UCB-Restart's. This is ours: the theorem needs eigenvalues of the covariance.
     """
     run: dict[str, Any] = dict(num_episodes=num_episodes, variation=variation)
     period = restart_period(dim=spec.dim, horizon=spec.horizon, **run)

@@ -82,7 +82,6 @@ def q_ucb(
     all $Q_h$ start at $H$, and the greedy policy acts on them.
     Args:
       scale: $c \ge 0$, an absolute constant in the paper.
-      log_term: $\iota > 0$, $\log(SAT/p)$ in the paper.
     When to use: states and actions are few, nothing drifts, and no model should be kept.
     When not: the problem changes, or samples are scarce: `ucbvi` learns faster from the same episodes.
     Reference: Jin, Allen-Zhu, Bubeck & Jordan 2018, Algorithm 1.
@@ -98,8 +97,7 @@ def q_ucb_bernstein(
 ) -> OptimisticQLearning:
     r"""Q-learning with upper confidence bounds, UCB-Bernstein.
 
-    `q_ucb` with other bonuses. With $W_n$ the variance of $V_{h+1}(s')$ over the $n$ visits, each as it was
-    met, and $\beta_0 = 0$,
+    `q_ucb` with other bonuses. With $\beta_0 = 0$ and the variance $W_n$ of the $n$ values $V_{h+1}(s')$ met,
     $$\beta_n = \min\Bigl\{c_1\Bigl(\sqrt{\frac{H(W_n + H)\iota}n} + \frac{\sqrt{H^7SA}\,\iota}n\Bigr),
       c_2\sqrt{\frac{H^3\iota}n}\Bigr\}, \qquad b_n = \frac{\beta_n - (1-\alpha_n)\beta_{n-1}}{2\alpha_n},$$
     $$Q_h(s,a) \leftarrow (1-\alpha_n) Q_h(s,a) + \alpha_n\bigl(r + V_{h+1}(s') + b_n\bigr).$$
@@ -107,7 +105,6 @@ def q_ucb_bernstein(
     Args:
       scale: $c_2 \ge 0$, an absolute constant in the paper.
       variance_scale: $c_1 \ge 0$, another one.
-      log_term: $\iota > 0$, $\log(SAT/p)$ in the paper.
     When to use: you compare bonuses of Q-learning in a stationary problem.
     When not: the run is short. Its bonus is the smaller one only after many visits.
     Reference: Jin, Allen-Zhu, Bubeck & Jordan 2018, Algorithm 2 and Theorem 2 [not checked with the print].

@@ -105,7 +105,8 @@ class StagedQLearning(TableAgent):
         all_time = self.log_term / total  # ι/n
         width = 2 * xp.sqrt(reference.met.squares / total * all_time)
         width = width + 2 * xp.sqrt(reference.advantage.squares / size * late) + xp.sqrt(late)
-        width = width + 5 * horizon * (_and_three_quarters(all_time) + _and_three_quarters(late))
+        steep = [x + xp.sqrt(x) * xp.sqrt(xp.sqrt(x)) for x in (all_time, late)]  # x + x^(3/4)
+        width = width + 5 * horizon * (steep[0] + steep[1])
         bonus = 2 * self.scale * width + 4 * self.drift_bonus
         estimate = reference.rewards / size + reference.met.mean + reference.advantage.mean
         lower = estimate + bonus < plain + plain_bonus
@@ -118,12 +119,6 @@ class StagedQLearning(TableAgent):
             none = RunningVariance(nothing, nothing)
             reference = ReferenceValues(first[..., 0], nothing, none, nothing, none)
         return StagedState(q, q, nothing, reference, nothing, first, xp.asarray(0, dtype=xp.int64))
-
-
-def _and_three_quarters(x: Array) -> Array:
-    """Return `x + x^(3/4)`; roots cost far less than a power."""
-    root = namespace(x).sqrt(x)
-    return x + root * namespace(x).sqrt(root)
 
 
 class EpochRun(TheoryRun, total=False):
@@ -175,9 +170,6 @@ def restart_q_ucb(
     $$Q_h(s,a) \leftarrow \min\Bigl\{Q_h(s,a), \frac1n\sum_{\text{stage}} \bigl(r + V_{h+1}(s')\bigr)
       + c\bigl(\sqrt{H^2\iota/n} + \sqrt{\iota/n}\bigr) + 2b_\Delta\Bigr\}, \qquad
       V_h(s) \leftarrow \max_a Q_h(s,a).$$
-    Args:
-      log_term: $\iota > 0$, $\log(2/\delta)$ in the paper.
-      drift_bonus: $b_\Delta \ge 0$, $\Delta_r + H\Delta_p$ for the variation in an epoch; 0 if unknown.
     When to use: states and actions are few, no model should be kept, and the problem drifts.
     When not: the period is short. Q-learning needs many visits, and each restart throws them away.
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar 2021, Algorithm 1; its Theorem 2 is the bound for
@@ -216,8 +208,6 @@ def restart_q_ucb_freedman(
       + \frac{H\iota^{3/4}}{\check n^{3/4}}\Bigr) + \sqrt{\frac\iota{\check n}}.$$
     Args:
       reference_after: $N_0$, a number of visits; $c'SAH^6\iota$ in the paper.
-      log_term: $\iota > 0$, $\log(2/\delta)$ in the paper.
-      drift_bonus: $b_\Delta \ge 0$, see `restart_q_ucb`.
     When to use: you study the rate of model-free learning under drift.
     When not: the run is short: $2\bar b$ is below $b$ only in stages of more than $10^4\iota$ visits.
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar 2021, Algorithm 2, from memory; stages, variances, $N_0$

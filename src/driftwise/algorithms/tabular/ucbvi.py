@@ -175,8 +175,7 @@ def ucbvi(
 ) -> CountingValueIteration:
     r"""Upper confidence bound value iteration.
 
-    From $V_{t,H+1} = 0$ backwards, with the mean reward $\hat r$ and the shares of successors $\hat p$ among
-    the $N$ visits of a pair,
+    From $V_{t,H+1} = 0$ backwards, with means $\hat r$ of rewards and $\hat p$ of successors in $N$ visits,
     $$Q_{t,h} = \min\{\hat r + \hat p^\top V_{t,h+1} + c\,b, H\}, \qquad V_{t,h} = \max_a Q_{t,h}(\cdot,a),$$
     and $Q_{t,h} = H$ where $N = 0$. The bonus is
     $$b = 7HL\sqrt{1/N} \qquad\text{or}\qquad b = \sqrt{\frac{8L\,\mathrm{Var}_{\hat p}(V_{t,h+1})}{N}}

@@ -147,7 +147,6 @@ def borl(
       block_length: $M$; `"corrected"` is $\lceil\sqrt{dK}\rceil$, `"paper"` is $\lceil\sqrt K\rceil$.
       delta: $\delta$ of EXP3.P.
       form: the parameters of EXP3.P, see `driftwise.parts.experts.exp3_p`.
-      low, high: mean rewards of a step that count as no gain and as a gain of one.
     When to use: any agent's numbers should be chosen while it runs, with a bound.
     When not: the run is short. Every block restarts, and trying costs whole blocks.
     Reference: Touati & Vincent 2020, Section 5.1.

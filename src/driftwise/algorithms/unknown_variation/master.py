@@ -170,7 +170,6 @@ class TestOptions(TypedDict, total=False):
       delta: $\delta$, the chance of a restart in a problem that does not vary.
       test_scale: a factor of $\hat\rho$ in both tests; with the paper's 1 they do not fail in usual runs.
       first_order: the order of the first block, of $2^n$ episodes; 0 in the paper.
-      low, high: mean rewards of a step that count as 0 and as 1.
     """
 
     delta: Annotated[float, 0.05]
@@ -209,8 +208,6 @@ def master_lin_ucb(
 ) -> Master:
     r"""MASTER over OFUL: the bonus is $2\beta\|x\|_{V^{-1}}$ with $\beta = 4\sqrt{d\log(K/\delta)}$, and
     $\rho = \beta\sqrt{d\log(K/\delta)}$. For arms that are the same in every round.
-    Args:
-      radius_scale: a factor of $\beta$.
     When to use: you want the best known rate for fixed arms without knowing the variation.
     When not: the run is of usual length. With the published constants its tests never fail in it.
     Reference: Wei & Luo 2021, Table 1 and Section 3. Deviations from the paper: those of `master`.
