@@ -17,6 +17,7 @@ from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD, require_wit
 
 _MAX_POINTS = 400  # rows at which weights are kept
 _PROGRESS_EVERY = 64  # rows
+_Scores = tuple[np.ndarray, np.ndarray, np.ndarray, float]  # memories, mixture, its weights; learnt noise
 
 
 class MemoryScore(NamedTuple):
@@ -141,23 +142,23 @@ def backtest(
             variances = forecast.squares.mean(axis=0)
             likelihood = -np.log(variances) - np.log1p(forecast.variance).mean(axis=0)
             noise_scale = math.sqrt(variances[likelihood.argmax()])
-        learnt, fixed = _mix(agent, forecast), _mix(agent, forecast, noise_scale)
-    if not (np.isfinite(learnt.scores).all() and np.isfinite(fixed.scores).all()):
+        scores, mixture, mixture_weights, _ = _mix(agent, forecast, noise_scale)
+        learnt_scores, learnt_mixture, learnt_weights, learnt_noise = _mix(agent, forecast)
+    if not (np.isfinite(learnt_scores).all() and np.isfinite(scores).all()):
         raise ArgumentError("ridge", "be large enough for such features and rewards", ridge)
-    best = fixed.scores[:, fixed.scores.mean(axis=0).argmax()]
-    may_be_best = possibly_best(fixed.scores)
+    best, may_be_best = scores[:, scores.mean(axis=0).argmax()], possibly_best(scores)
     points = np.unique(np.linspace(0, len(rewards) - 1, min(len(rewards), _MAX_POINTS)).round().astype(int))
     scored = list[MemoryScore]()
     for j, name in enumerate(names):
-        rate, behind = None if j in by_window else float(rates[j]), normal_interval(best - fixed.scores[:, j])
-        score, learnt_score = float(fixed.scores[:, j].mean()), float(learnt.scores[:, j].mean())
+        rate, behind = None if j in by_window else float(rates[j]), normal_interval(best - scores[:, j])
+        score, learnt_score = float(scores[:, j].mean()), float(learnt_scores[:, j].mean())
         error = float(np.sqrt((forecast.error[:, j] ** 2).mean()))
         scored.append(MemoryScore(name, rate, score, behind, bool(may_be_best[j]), learnt_score, error))
-    sizes, noises = (len(rewards), features.shape[1]), (noise_scale, noise_given, learnt.noise)
-    mixture = float(fixed.mixture.mean()), normal_interval(best - fixed.mixture), float(learnt.mixture.mean())
-    gain = gain_of_the_best(fixed.scores[:, :-1], fixed.scores[:, -1])
-    weights = fixed.weights[points], learnt.weights[points]
-    return Backtest(*sizes, ridge, *noises, tuple(scored), *mixture, gain, points + 1, *weights)
+    sizes, noises = (len(rewards), features.shape[1]), (noise_scale, noise_given, learnt_noise)
+    means = float(mixture.mean()), normal_interval(best - mixture), float(learnt_mixture.mean())
+    gain = gain_of_the_best(scores[:, :-1], scores[:, -1])
+    weights = mixture_weights[points], learnt_weights[points]
+    return Backtest(*sizes, ridge, *noises, tuple(scored), *means, gain, points + 1, *weights)
 
 
 def forecast_rows(
@@ -194,16 +195,7 @@ def forecast_rows(
     return forecast
 
 
-class _MixtureScores(NamedTuple):
-    """Scores of memories, of their mixture, and its weights."""
-
-    scores: np.ndarray  # [n, J]
-    mixture: np.ndarray  # [n]
-    weights: np.ndarray  # [n, J] after each row
-    noise: float  # learnt by the last row, if it is learnt
-
-
-def _mix(agent: MixtureOfMemories, forecast: Forecast, noise_scale: float | None = None) -> _MixtureScores:
+def _mix(agent: MixtureOfMemories, forecast: Forecast, noise_scale: float | None = None) -> _Scores:
     """Score and weigh forecasts `[n, J]` as the agent does, or with a fixed noise instead."""
     learnt, prior = agent.noise, agent.sharing.prior(forecast.error)
     sums = learnt.init(agent.noise_forgetting, np.zeros(1))
@@ -223,4 +215,4 @@ def _mix(agent: MixtureOfMemories, forecast: Forecast, noise_scale: float | None
     joint = log_weights[:-1] + scores
     largest = joint.max(axis=-1)
     mixture = largest + np.log(np.exp(joint - largest[:, None]).sum(axis=-1))
-    return _MixtureScores(scores, mixture, np.exp(log_weights[1:]), float(learnt.deviation(sums.errors)[0]))
+    return scores, mixture, np.exp(log_weights[1:]), float(learnt.deviation(sums.errors)[0])

@@ -232,13 +232,13 @@ class Evaluator:
         self._value = _Intervals(schedule, top=1.0, k=k)
         self._differences = {name: _Intervals(schedule, top=0.0) for name in others}
         self._constancy = sequences.ConstancyTest(schedule.options.delta)
-        self._schedule, self._actions, self._events = schedule, rows.numbers, 0
+        self._schedule, self._actions = schedule, rows.numbers
         self._unsupported: float | None = None
-        self._rows, self._shares, self._weights, self._rewards = np.zeros((4, len(rows.numbers)))
+        self._shares = np.zeros(len(rows.numbers))  # Σπ_t(a | x)
+        self._logged = np.zeros((3, len(rows.numbers)))  # of the rows with an action: their number, Σρ, Σρr
 
     def add(self, event: Event, others: Mapping[str, Event], row: LoggedRow, number: int) -> None:
         """Take in the row of that number, as this policy's estimators and those of others see it."""
-        self._events += 1
         self._so_far.add(event)
         self._window.add(event)
         self._value.add(event.doubly_robust, event.outcomes)
@@ -250,11 +250,8 @@ class Evaluator:
             difference.add(event.doubly_robust - other.doubly_robust, outcomes)
         if event.gains is not None:
             self._constancy.add(*event.gains)
-        arm = row.numbers[row.arm]
         self._shares[row.numbers] += event.chances
-        self._rows[arm] += 1
-        self._weights[arm] += event.weight
-        self._rewards[arm] += event.weight * event.reward
+        self._logged[:, row.numbers[row.arm]] += 1, event.weight, event.weight * event.reward
         if row.chances is not None:
             self._unsupported = float(event.chances[row.chances == 0].sum()) + (self._unsupported or 0.0)
         if number % self._schedule.every == 0 or number == self._schedule.rows:
@@ -265,10 +262,11 @@ class Evaluator:
 
     def evaluation(self, algorithm: str, parameters: Mapping[str, Any], learnt: int) -> PolicyEvaluation:
         """Return all estimates."""
+        events, (rows, weights, rewards) = self._windows[-1].so_far.events, self._logged
         with np.errstate(invalid="ignore", divide="ignore"):
-            means = self._shares / self._events, self._weights / self._rows, self._rewards / self._weights
-        columns = self._rows.astype(int).tolist(), *(column.tolist() for column in means)
-        actions = dict(zip(self._actions, map(ActionSummary, *columns), strict=True))
-        unsupported = None if self._unsupported is None else self._unsupported / self._events
+            columns = rows.astype(int), self._shares / events, weights / rows, rewards / weights
+        summaries = map(ActionSummary, *(column.tolist() for column in columns))
+        actions = dict(zip(self._actions, summaries, strict=True))
+        unsupported = None if self._unsupported is None else self._unsupported / events
         changed_by, windows = self._constancy.changed_by, tuple(self._windows)
         return PolicyEvaluation(algorithm, parameters, learnt, unsupported, changed_by, actions, windows)
