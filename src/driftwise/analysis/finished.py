@@ -35,13 +35,11 @@ if TYPE_CHECKING:
 
 FIGURE = "regret.png"
 RESULT_FILES = (results_folder.RESULTS, FIGURE, results_folder.MANIFEST)  # of a folder
-AnyAgent = Agent | Mapping[str, Any] | Callable[[Environment], Agent]
-AnyEnvironment = Environment | Mapping[str, Any]
 
 
 def compare(
-    agents: Mapping[str, AnyAgent],
-    environments: Environment | Sequence[Environment] | Mapping[str, AnyEnvironment],
+    agents: Mapping[str, Agent | Mapping[str, Any] | Callable[[Environment], Agent]],
+    environments: Environment | Sequence[Environment] | Mapping[str, Environment | Mapping[str, Any]],
     *,
     num_episodes: int,
     num_runs: int,
@@ -74,15 +72,9 @@ def compare(
         if len({*labels}) < len(labels):
             raise ArgumentError("environments", "differ in name, or be given by other names", labels)
         listed = dict(zip(labels, unlabelled, strict=True))
-    known: dict[str, Any] = {
-        "name": name,
-        "summary": summary or f"{format_count(len(agents), 'agent')} in {', '.join(listed)}",
-        "seed": seed,
-        "record_every": record_every,
-        "environments": listed,
-        "agents": dict(agents),
-    }
-    study = prepare(Experiment(episodes=num_episodes, runs=num_runs, **known))
+    summary = summary or f"{format_count(len(agents), 'agent')} in {', '.join(listed)}"
+    sizes: dict[str, Any] = dict(episodes=num_episodes, runs=num_runs, seed=seed, record_every=record_every)
+    study = prepare(Experiment(name=name, summary=summary, environments=listed, agents={**agents}, **sizes))
     display = nullcontext(progress) if callable(progress) else show_progress(quiet=not progress)
     with display as listener:
         return FinishedStudy.of(study, run_study(study, device=device, progress=listener, on_chunk=on_chunk))
@@ -106,10 +98,8 @@ class FinishedStudy:
         curves: dict[str, dict[str, Result]] = {label: {} for label in study.environments}
         for outcome in outcomes:
             curves[outcome.environment_label][outcome.label] = outcome.result
-        environments = study.environments.items()
-        return cls(
-            {label: ReportData(entries, label, curves[label], original=own) for label, own in environments}
-        )
+        envs = study.environments.items()
+        return cls({label: ReportData(entries, label, curves[label], original=own) for label, own in envs})
 
     @property
     def manifest(self) -> Mapping[str, Any]:
@@ -138,10 +128,7 @@ class FinishedStudy:
         return replace(final_table(self.data, columns), title=" ".join(notes))
 
     def plot(self, **look: Any) -> Figure:
-        """Return the figure of regret of an episode and cumulative regret, a row for each environment.
-
-        `look` is that of `report_figure`: `title`, `width` in inches, `font` and `font_size`.
-        """
+        """Return a figure of regret, a row an environment; `look`: title, width (inches), font, font_size."""
         from driftwise.analysis.matplotlib_figures import show_in_notebook
 
         warn_of_lost_drift(self.data)
@@ -152,9 +139,8 @@ class FinishedStudy:
         return results_folder.results_frame(results_folder.results_table(self._flat()))
 
     def _flat(self) -> dict[tuple[str, str], Result]:
-        return {
-            (place, label): result for place, own in self.results.items() for label, result in own.items()
-        }
+        pairs = self.results.items()
+        return {(place, label): result for place, own in pairs for label, result in own.items()}
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write a report in the format of the suffix of the path, as `driftwise report` does."""
@@ -190,12 +176,10 @@ class FinishedStudy:
 
     def __repr__(self) -> str:
         data = longest(self.data)
-        agents = format_count(len(data.labels), "agent")
+        agents = f"{format_count(len(data.labels), 'agent')} in {', '.join(self.data)}"
         sizes = f"{format_count(data.num_episodes, 'episode')}, {format_count(data.total_runs, 'run')}"
-        best = data.labels[data.order[0]]
-        lowest = f"lowest final {data.quantity}: {best}" if len(self.data) == 1 else ""
-        title = f"<study {self.manifest['experiment']}: {agents} in {', '.join(self.data)}: {sizes}"
-        return f"{title}; {lowest}>" if lowest else f"{title}>"
+        lowest = f"; lowest final {data.quantity}: {data.leader}" if len(self.data) == 1 else ""
+        return f"<study {self.manifest['experiment']}: {agents}: {sizes}{lowest}>"
 
     def _repr_html_(self) -> str:
         from driftwise.analysis.matplotlib_figures import figure_bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -78,10 +78,6 @@ class ComparedAgent:
     p_adjusted: float
     verdict: str  # lower, higher, unclear; identical, rounding; not tested
 
-    @property
-    def tested(self) -> bool:
-        return not math.isnan(self.p)
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -116,23 +112,16 @@ def compare_folders(first: Report, second: Report, *, metric: str = "regret") ->
     settings = [_settings(side, common) for side in (first, second)]
     seeds = [manifest.get("seed") for manifest in manifests]
     paired = seeds[0] is not None and seeds[0] == seeds[1]
-    rows = []
-    for own in common:
-        data = first[own.environment], second[own.environment]
-        rows.append(compare_agent(own, *data, metric=metric, paired=paired))
+    pairs = ((own, first[own.environment], second[own.environment]) for own in common)
+    rows = [compare_agent(*pair, metric=metric, paired=paired) for pair in pairs]
     for place, p in enumerate(holm([row.p for row in rows]).tolist()):
-        if rows[place].tested:
+        if not math.isnan(p):
             verdict = "unclear" if p > _ALPHA else "lower" if rows[place].difference < 0 else "higher"
             rows[place] = replace(rows[place], p_adjusted=p, verdict=verdict)
-    return Comparison(
-        metric=metric,
-        method="paired" if paired else "welch",
-        facts=tuple(ManifestDifference(*place) for place in table_differences(settings[0], settings[1])),
-        rows=tuple(rows),
-        only_first=tuple(own for own in sides[0] if own not in common),
-        only_second=tuple(own for own in sides[1] if own not in common),
-        notes=tuple(_notes(rows, first, second, seeds, paired)),
-    )
+    facts = tuple(ManifestDifference(*place) for place in table_differences(settings[0], settings[1]))
+    alone = [tuple(own for own in side if own not in common) for side in sides]
+    notes = tuple(_notes(rows, first, second, seeds, paired))
+    return Comparison(metric, "paired" if paired else "welch", facts, tuple(rows), alone[0], alone[1], notes)
 
 
 def _notes(
@@ -153,13 +142,11 @@ def _notes(
             yield f"{name}: compared are the {row.runs_first} runs in common, of {runs[0]} and {runs[1]}."
         lengths = [side.num_episodes for side in sides]
         if max(lengths) > row.episode:
-            yield (
-                f"{name}: results are those after episode {row.episode}, the last that both recorded of "
-                f"{lengths[0]} and {lengths[1]}."
-            )
+            of = f"the last that both recorded of {lengths[0]} and {lengths[1]}"
+            yield f"{name}: results are those after episode {row.episode}, {of}."
         yield from (f"{name}: {note}" for note in dict.fromkeys(n for side in sides for n in side.grid_notes))
     verdicts = {row.verdict for row in rows}
-    if number := sum(row.tested for row in rows):
+    if number := sum(not math.isnan(row.p) for row in rows):
         yield f"lower, higher: p ≤ {_ALPHA:g}, adjusted by Holm for the number of tests, which is {number}."
     yield from (f"{word}: {meaning}." for word, meaning in _VERDICTS.items() if word in verdicts)
 
@@ -171,10 +158,8 @@ def compare_agent(
     episodes, *points = np.intersect1d(first.episodes, second.episodes, return_indices=True)
     if len(episodes) == 0:
         raise ValueError(f"the folders must both have recorded some episode of {own.environment!r}, got none")
-    curves = [
-        METRICS[metric](side.results[own.agent])[:, at]
-        for side, at in zip((first, second), points, strict=True)
-    ]
+    results = first.results[own.agent], second.results[own.agent]
+    curves = [METRICS[metric](result)[:, at] for result, at in zip(results, points, strict=True)]
     if paired:
         _, *runs = np.intersect1d(first.selection.runs, second.selection.runs, return_indices=True)
         if len(runs[0]) == 0:
@@ -189,39 +174,28 @@ def compare_agent(
     estimate, half_width, p = map(float, numbers)
     means = [curve.mean(axis=0) for curve in curves]
     apart = np.flatnonzero(paired & (np.abs(means[1] - means[0]) > rounding_tolerance(*curves)))
-    equal = sample_equality(*curves)
-    return ComparedAgent(
-        *own,
-        episode=int(episodes[-1]),
-        runs_first=len(scores[0]),
-        runs_second=len(scores[1]),
-        first=float(means[0][-1]),
-        second=float(means[1][-1]),
-        difference=estimate,
-        low=estimate - half_width,
-        high=estimate + half_width,
-        differs_from=int(episodes[apart[0]]) if len(apart) else None,
-        p=math.nan if equal else p,
-        p_adjusted=math.nan,
-        verdict=equal or "not tested",
-    )
+    sizes = int(episodes[-1]), len(scores[0]), len(scores[1])
+    interval = estimate, estimate - half_width, estimate + half_width
+    differs_from, equal = int(episodes[apart[0]]) if len(apart) else None, sample_equality(*curves)
+    test = math.nan if equal else p, math.nan, equal or "not tested"
+    ends = float(means[0][-1]), float(means[1][-1])
+    return ComparedAgent(*own, *sizes, *ends, *interval, differs_from, *test)
 
 
 def comparison_table(rows: Iterable[ComparedAgent]) -> Table:
     """Return the table of compared agents."""
     columns = [*words("environment", "agent")]
     columns += numbers("episode", "runs_first", "runs_second", "first", "second")
-    columns.append(TableColumn("difference [95 %]", ("difference", "low", "high")))
-    fields = {"apart from": "differs_from", "p": "p", "p, adjusted": "p_adjusted"}
-    columns += [TableColumn(heading, (field,)) for heading, field in fields.items()]
+    fields = {"difference [95 %]": ("difference", "low", "high"), "apart from": ("differs_from",)}
+    fields |= {"p": ("p",), "p, adjusted": ("p_adjusted",)}
+    columns += [TableColumn(*column) for column in fields.items()]
     lines = []
     for row in rows:
         counts = (Cell.of(str, count) for count in (row.episode, row.runs_first, row.runs_second))
         means = (Cell.of(format_number, mean) for mean in (row.first, row.second))
         difference = Cell.of(format_interval, row.difference, row.low, row.high)
-        apart = Cell("–", (math.nan,))
-        if row.differs_from is not None:
-            apart = Cell(f"episode {row.differs_from}", (row.differs_from,))
+        since = row.differs_from
+        apart = Cell("–", (math.nan,)) if since is None else Cell(f"episode {since}", (since,))
         tests = (Cell.of(format_p_value, p) for p in (row.p, row.p_adjusted))
         lines.append((row.environment, row.agent, *counts, *means, difference, apart, *tests, row.verdict))
     return Table.of("comparison", [*columns, *words("verdict")], lines)
@@ -262,13 +236,9 @@ def manifests_table(differences: Iterable[ManifestDifference]) -> Table:
 
 def _settings(report: Report, common: Collection[Participant]) -> dict[str, Any]:
     """The manifest without entries that differ between any two runs; of the agents, those in `common`."""
-    agents: dict[str, dict[str, Any]] = {}  # as tables, so that their order does not matter
-    for environment, data in report.items():
-        for label, entry in data.agents.items():
-            if Participant(environment, label) in common:
-                agents.setdefault(environment, {})[label] = _without(entry, "environment", "label")
-    return {**_without(next(iter(report.values())).manifest), "agents": agents}
-
-
-def _without(table: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    return {key: value for key, value in table.items() if key not in (*_VOLATILE, *keys)}
+    agents: dict[str, Any] = {}  # as tables, so that their order does not matter
+    for place, label in common:
+        items, dropped = report[place].agents[label].items(), (*_VOLATILE, "environment", "label")
+        agents.setdefault(place, {})[label] = {key: value for key, value in items if key not in dropped}
+    items = next(iter(report.values())).manifest.items()
+    return {**{key: value for key, value in items if key not in _VOLATILE}, "agents": agents}

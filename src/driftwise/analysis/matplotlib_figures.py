@@ -35,17 +35,13 @@ _INK, _FAINT, _GREY = "#222222", "#767676", "#c8c8c8"
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture on every machine
     "font.size": 10.5,
-    "text.color": _INK,
-    "axes.edgecolor": "#999999",
-    "axes.labelcolor": _INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
+    **dict.fromkeys(("text.color", "axes.labelcolor"), _INK),
+    **dict.fromkeys(("xtick.color", "ytick.color"), "#555555"),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
+    **dict.fromkeys(("axes.grid", "axes.axisbelow"), True),
     "axes.grid.axis": "y",
-    "axes.axisbelow": True,
+    "axes.edgecolor": "#999999",
     "grid.color": "#e6e6e6",
-    "xtick.color": "#555555",
-    "ytick.color": "#555555",
     "lines.linewidth": 2.0,
     "lines.solid_capstyle": "round",
     "pdf.fonttype": 42,  # TrueType, as journals ask for
@@ -67,9 +63,7 @@ _PAGE_STYLE: dict[Any, Any] = {
     **dict.fromkeys(("axes.labelcolor", "xtick.color", "ytick.color"), _PAGE_SOFT),
     **dict.fromkeys(("axes.edgecolor", "grid.color"), _PAGE_LINE),
 }
-_PAGE_SIZE = 5.4, 3.3  # inches
-_LINE_OF_WORDS, _HANDLE = 66, 7  # letters across a figure of a page, and those a sample of a curve takes
-_WIDTH, _ONE_COLUMN = 11.0, 6.0  # inches: the default, and below which panels stand one below the other
+_ONE_COLUMN = 6.0  # inches, below which panels stand one below the other
 _REFERENCE: dict[str, Any] = dict(color=_FAINT, linewidth=1, linestyle=(0, (1, 2)))
 
 
@@ -78,7 +72,7 @@ def regret_plot(
     *,
     title: str = "",
     note: str = "",
-    width: float = _WIDTH,
+    width: float = 11.0,
     font: str = "DejaVu Sans",
     font_size: float | None = None,
 ) -> Drawing:
@@ -142,12 +136,11 @@ def page_svg(figure: Figure) -> Markup:
     """Return a figure as an SVG element of a page, in its font and colours: light, dark and printed."""
     file = io.StringIO()
     with mpl.rc_context({**_PAGE_STYLE, "svg.hashsalt": figure.name}):  # one salt each: ids differ on a page
-        drawing = Drawing(figsize=_PAGE_SIZE, layout="constrained")
+        drawing = Drawing(figsize=(5.4, 3.3), layout="constrained")
         _draw_curves(drawing.add_subplot(), figure)
         if figure.legend:
-            widest = max(len(curve.name) for curve in figure.curves)
-            columns = max(1, _LINE_OF_WORDS // (widest + _HANDLE))
-            drawing.legend(loc="outside upper left", ncols=columns, frameon=False)
+            widest = 7 + max(len(curve.name) for curve in figure.curves)  # with a sample of the curve
+            drawing.legend(loc="outside upper left", ncols=max(1, 66 // widest), frameon=False)
         drawing.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     dropped = r"^.*?(?=<svg)|<metadata>.*?</metadata>|<style[^>]*>.*?</style>"
     svg = re.sub(dropped, "", file.getvalue(), flags=re.S)
@@ -188,9 +181,8 @@ def _style(font: str = "DejaVu Sans", size: float = 10.5) -> Iterator[None]:
             findfont(font, fallback_to_default=False)
         except ValueError:
             raise ArgumentError("font", "be a font that is installed here, or serif", font) from None
-        mpl.rcParams.update(
-            {"font.family": [font, "DejaVu Sans"], "font.size": size, "lines.linewidth": size / 5.25}
-        )
+        own = {"font.family": [font, "DejaVu Sans"], "font.size": size, "lines.linewidth": size / 5.25}
+        mpl.rcParams.update(own)
         yield
 
 
@@ -240,18 +232,14 @@ def _draw_curve(axes: Axes, curve: Curve, x: np.ndarray | None) -> None:
     assert x is not None, "a curve needs x, or its figure"
     colour = _colour(curve.number)
     look: dict[str, Any] = {"color": colour, "linewidth": 0.8, "zorder": 1.5}
-    if curve.number is not None:
-        line = _LINES[curve_style(curve.number)[1]]
-        look = {"color": colour, "linestyle": line, "label": _escape(curve.name)}
     if curve.kind == "reference":
         look = _REFERENCE
     elif curve.kind == "background":
-        look = {"color": colour, "linewidth": 0.8, "alpha": 0.25, "zorder": 1}
-    elif curve.kind == "steps":
-        look["drawstyle"] = "steps-post"
-    elif curve.kind in ("marked", "dots"):
-        look["marker"] = "o"
-    axes.plot(x, curve.y, **look)
+        look |= {"alpha": 0.25, "zorder": 1}
+    elif curve.number is not None:
+        look = _describe_line(curve.name, curve.number)
+    marker, style = "o" * (curve.kind in ("marked", "dots")), "steps-post" if curve.kind == "steps" else None
+    axes.plot(x, curve.y, marker=marker, drawstyle=style, **look)
     if curve.low is not None and curve.high is not None:
         axes.fill_between(x, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
 
@@ -285,12 +273,9 @@ def _set_ticks(axes: Any, scale: float = 1.0) -> None:
 
 
 def _legend(drawing: Drawing, numbers: Mapping[str, int | None], width: float, size: float) -> dict[str, Any]:
-    """Return lines of all agents in colour, one for the others, random actions and shades if there are any.
-
-    There are as many columns as the width has room for.
-    """
+    """Return lines of the agents in colour, of the others, random actions and shades, and how many fit."""
     handles: list[Artist] = [
-        Line2D([], [], color=_colour(number), linestyle=_LINES[curve_style(number)[1]], label=_escape(label))
+        Line2D([], [], **_describe_line(label, number))
         for label, number in numbers.items()
         if number is not None
     ]
@@ -305,6 +290,7 @@ def _legend(drawing: Drawing, numbers: Mapping[str, int | None], width: float, s
     return {"handles": handles, "ncols": columns}
 
 
-def _escape(label: str) -> str:
-    """Return a label to show as it stands: matplotlib reads mathematics and hides a leading underscore."""
-    return ("\u200b" if label.startswith("_") else "") + label.replace("$", r"\$")
+def _describe_line(name: str, number: int) -> dict[str, Any]:
+    """Return colour, dashes and label: the name as it stands, no mathematics and not hidden by `_`."""
+    label = ("\u200b" if name.startswith("_") else "") + name.replace("$", r"\$")
+    return {"color": _colour(number), "linestyle": _LINES[curve_style(number)[1]], "label": label}

@@ -141,9 +141,8 @@ def _counts(event: str, data: ReportData) -> list[Cell]:
 
 def _points(data: ReportData) -> list[str]:
     """The parameters of the best point of each grid; empty for agents that are no grid."""
-    points = (
-        data.agents[label].get("point", {}) if agent.others else {} for label, agent in data.shown.items()
-    )
+    agents = zip(data.agents.values(), data.shown.values(), strict=True)
+    points = (entry.get("point", {}) if agent.others else {} for entry, agent in agents)
     return [", ".join(f"{key}={value}" for key, value in point.items()) for point in points]
 
 
@@ -208,22 +207,13 @@ def parameter_grids(data: ReportData) -> Section | None:
     for number, grid in enumerate(find_grids([*data.entries.values()])):
         rows, columns = grid.values
         values = np.array([[scores[grid.agents[row, column]].mean() for column in columns] for row in rows])
-        texts = [[format_number(value) for value in row] for row in values.tolist()]
-        figures.append(
-            HeatMap(
-                f"grid-{number}",
-                distinct_texts(rows),
-                distinct_texts(columns),
-                values,
-                texts,
-                f"Final regret of {grid.name} over its grid",
-                caption=grid.name,
-                x_label=grid.keys[1],
-                y_label=grid.keys[0],
-                texts_shown=len(columns) <= MANY_ROWS,
-                rows=len(rows),
-            )
+        shown = values, [[format_number(value) for value in row] for row in values.tolist()]
+        text, names = (
+            f"Final regret of {grid.name} over its grid",
+            (distinct_texts(rows), distinct_texts(columns)),
         )
+        look: dict[str, Any] = dict(texts_shown=len(columns) <= MANY_ROWS, rows=len(rows))
+        figures.append(HeatMap(f"grid-{number}", *names, *shown, text, grid.name, *grid.keys[::-1], **look))
     intervals = zip(*(mean_interval(own) for own in scores.values()), strict=True)
     best = [point == agent.best for agent in agents for point in agent.points]
     regrets = cells(format_half_width, *intervals, best=best)

@@ -121,21 +121,15 @@ def meta_algorithms(data: ReportData) -> Section | None:
         counts = np.add.reduceat(mean * data.lengths, borders[:-1])
         return np.append(counts, counts[-1])
 
-    counted = []
+    counted, measured, kept = [], [], thinned(points)
     for name in events:
-        caption = f"{name.capitalize()} in a run"
-        text = f"{name.capitalize()} of every agent over episodes"
-        curves = _mean_curves(data, name, count, kind="steps")
-        counted.append(_over_episodes(data, name, curves, text, caption=caption, x=starts))
-    measured, kept = [], thinned(points)
+        curves, word = _mean_curves(data, name, count, kind="steps"), name.capitalize()
+        text, caption = f"{word} of every agent over episodes", f"{word} in a run"
+        counted.append(_over_episodes(data, name, curves, text=text, caption=caption, x=starts))
     for name in measures:
-        caption, axis = _MEASURES[name]
-        curves, text = (
-            _mean_curves(data, name, lambda mean: mean[kept]),
-            f"{caption}, of every agent over episodes",
-        )
-        figure = _over_episodes(data, name, curves, text, axis, caption=caption, x=data.episodes[kept])
-        measured.append(figure)
+        curves, (caption, axis) = _mean_curves(data, name, lambda mean: mean[kept]), _MEASURES[name]
+        more = dict(y_axis=axis, text=f"{caption}, of every agent over episodes", caption=caption)
+        measured.append(_over_episodes(data, name, curves, x=data.episodes[kept], **more))
     notes = []
     if events:
         stretches = f"how many fell into each of {len(borders) - 1} stretches of time, mean over runs."
@@ -160,12 +154,10 @@ def _mean_curves(
     return [mean_curve(label, number, means[label], **look) for label, number in styles if label in means]
 
 
-def _over_episodes(
-    data: ReportData, name: str, curves: Sequence[Curve], text: str, vertical: Axis | None = None, **more: Any
-) -> Figure:
-    """A figure of curves over episodes with marks at the changes."""
-    axes = Axis("episode", integer=True), vertical or Axis(from_zero=True)
-    return Figure(name, curves, *axes, text, marks=[change + 0.5 for change in data.changes], **more)
+def _over_episodes(data: ReportData, name: str, curves: Sequence[Curve], **more: Any) -> Figure:
+    """Return a figure of curves over episodes with marks at the changes; `more` is the rest of it."""
+    axes = {"x_axis": Axis("episode", integer=True), "y_axis": Axis(from_zero=True)}
+    return Figure(name, curves, **{**axes, "marks": [change + 0.5 for change in data.changes], **more})
 
 
 def _show_shares(data: ReportData, kind: _Shares, label: str, number: int) -> tuple[str, Figure, Bars]:
@@ -177,13 +169,11 @@ def _show_shares(data: ReportData, kind: _Shares, label: str, number: int) -> tu
     totals = [known[f"{kind.totals}.{place}"].mean(axis=0) for place in range(count)]
     total = [float(np.average(own, weights=lengths)) for own in totals]
     kept, means = thinned(len(lengths)), shares.mean(axis=1)
-    curves = [  # hidden with their agent, in colours of their own
-        Curve(name, means[place][kept], place, kind="stacked", agent=label)
-        for place, name in enumerate(names)
-    ]
+    pairs = enumerate(zip(names, means, strict=True))  # hidden with their agent, in colours of their own
+    curves = [Curve(own, mean[kept], place, kind="stacked", agent=label) for place, (own, mean) in pairs]
     name, caption = f"{kind.curves}-{number}", f"{kind.caption} of {label}"
     more: dict[str, Any] = dict(caption=caption, x=data.episodes[kept], legend=True, rows=count)
-    over_time = _over_episodes(data, name, curves, f"{caption} over episodes", **more)
+    over_time = _over_episodes(data, name, curves, text=f"{caption} over episodes", **more)
     caption = f"{kind.total_caption} {label}"
     text = ", ".join(f"{own} {format_percent(share)}" for own, share in zip(names, total, strict=True))
     bars = Bars(f"total-{name}", names, total, kind.unit, f"{caption}: {text}", caption, label, count)
@@ -223,9 +213,8 @@ def _describe_events(data: ReportData, label: str, name: str) -> str:
         return f"{text}, never after a change."
     median, share = format_number(float(np.median(waits[finite])), 3), format_percent(float(finite.mean()))
     which = "the change" if len(data.changes) == 1 else "a change"
-    return (
-        f"{text}; {which} was followed by {noun} in {share} of the cases, after {median} episodes (median)."
-    )
+    text += f"; {which} was followed by {noun} in {share} of the cases"
+    return f"{text}, after {median} episodes (median)."
 
 
 def _stretches(result: Result, changes: Sequence[int]) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
@@ -256,6 +245,6 @@ def _describe_memory(data: ReportData, label: str) -> str:
     if after > _FALL * before:
         which = "the change" if len(falls) == 1 else "the changes"
         return f"{name} did not react to {which}: {start} episodes before, at least {least} after."
+    text = f"{name} fell from {start} to {least} episodes within {within} episodes of"
     several = f"a change, in the median of {format_count(len(falls), 'change')}"
-    which = "the change" if len(falls) == 1 else several
-    return f"{name} fell from {start} to {least} episodes within {within} episodes of {which}."
+    return f"{text} {'the change' if len(falls) == 1 else several}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from driftwise.analysis.statistics.formatting import (
     format_p_value,
     format_percent,
 )
-from driftwise.analysis.table import Cell, Table, numbers, words
+from driftwise.analysis.table import Table, cells, numbers, words
 
 _FEW_RUNS = 10  # too few to resample
 _MAX_NAMED = 4  # agents that share the lead, by name
@@ -67,13 +68,11 @@ def overview(report: Report) -> Section | None:
     if len(report) < 2:
         return None
     agents, ranks, _, *regrets = ranking(report)
-    rows = []
-    for place, agent in enumerate(agents):
-        rank = Cell.of(format_interval, *(float(values[place]) for values in ranks))
-        means = zip(*(values[place].tolist() for values in regrets), strict=True)
-        rows.append((agent, rank, *(Cell.of(format_half_width, *mean, best=best) for *mean, best in means)))
-    table = Table.of("overview", words("agent") + numbers("average rank [95 %]", *report), rows)
     first = next(iter(report.values()))
+    by_environment = zip(*(values.T for values in regrets), strict=True)
+    columns = [cells(format_half_width, *own, best=best) for *own, best in by_environment]
+    rows = zip(agents, cells(format_interval, *ranks), *columns, strict=True)
+    table = Table.of("overview", words("agent") + numbers("average rank [95 %]", *report), rows)
     word = first.quantity
     note = (
         f"Final cumulative {word}, mean ± 95 % half-width (Student’s t); bold: the lowest mean of an "
@@ -116,15 +115,16 @@ def differences(data: ReportData) -> Section | None:
     title = "Differences to the best agent"
     if data.num_runs < 2:
         return Section(title, ["One run cannot tell luck from skill: there is nothing to test."])
-    paired, identical, *tests = differences_to_best(data)
-    rows = []
-    for place, index in enumerate(data.order[1:]):
-        interval = tuple(float(values[place]) for values in paired[:3])
-        text = "identical" if identical[place] else format_interval(*interval)
-        adjusted_and_raw = (Cell.of(format_p_value, float(values[place])) for values in reversed(tests))
-        won = Cell.of(format_percent, float(1 - paired.share_better[place]))
-        rows.append((data.labels[index], Cell(text, interval), *adjusted_and_raw, won))
-    columns = numbers("difference [95 %]", "p, adjusted", "p", "runs won by the best")
+    paired, identical, p, adjusted = differences_to_best(data)
+    labels, intervals = (data.labels[index] for index in data.order[1:]), cells(format_interval, *paired[:3])
+    pairs = zip(intervals, identical, strict=True)
+    intervals = [replace(cell, text="identical") if equal else cell for cell, equal in pairs]
+    columns = (
+        *(cells(format_p_value, p) for p in (adjusted, p)),
+        cells(format_percent, 1 - paired.share_better),
+    )
+    rows = zip(labels, intervals, *columns, strict=True)
+    headings = numbers("difference [95 %]", "p, adjusted", "p", "runs won by the best")
     shared = "" if data.is_external else " under common random numbers"
     note = (
         f"Final cumulative {data.quantity} minus that of {data.leader}, run by run{shared}; paired t-tests, "
@@ -133,7 +133,7 @@ def differences(data: ReportData) -> Section | None:
     )
     if identical.any():
         note += " Identical: equal in every run, up to rounding."
-    return Section(title, [Table.of("differences", words("agent") + columns, rows), note])
+    return Section(title, [Table.of("differences", words("agent") + headings, rows), note])
 
 
 def headline(report: Report) -> tuple[str, str]:
@@ -143,16 +143,12 @@ def headline(report: Report) -> tuple[str, str]:
         return finding(first), details(first)
     agents, ranks, count, *_, best = ranking(report)
     places = [format_interval(*place) for place in np.transpose(ranks)]
-    verb = "has" if count == 1 else "share"
-    text = f"{_listed(agents[:count])} {verb} the lowest average rank over {len(report)} environments"
-    text += f", {places[0]}"
+    verb, several = "has" if count == 1 else "share", f"{len(report)} environments"
+    text = f"{_listed(agents[:count])} {verb} the lowest average rank over {several}, {places[0]}"
     if count < len(agents):
         text += f"; next is {agents[count]} with {places[count]}"
     wins = int(best[0].sum()) or "none"
-    return (
-        text,
-        f"{agents[0]} has the lowest final {first.quantity} in {wins} of the {len(report)} environments.",
-    )
+    return text, f"{agents[0]} has the lowest final {first.quantity} in {wins} of the {several}."
 
 
 def finding(data: ReportData) -> str:
