@@ -14,9 +14,9 @@ from driftwise.checks import ContractError, check_agent
 from driftwise.environments import Environment, PlayedEpisode
 from driftwise.experiments import EXPERIMENTS, run_experiment
 from tests import examples
-from tests.exact import optimal_values
 from tests.examples import BANDIT, BANDIT_PARAMETERS, DRIFTS, NUM_EPISODES, NUM_RUNS, PARAMETERS, SPEC, agent
 from tests.reference import bandits
+from tests.reference.planning import optimal_values
 
 OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, seed=5)
 RAW_GAP = -1e-10  # V* − V^π is never negative; what is left is the rounding of sums of size H

@@ -14,9 +14,9 @@ import pytest
 import driftwise as dw
 from driftwise.base import Spec
 from driftwise.environments import ENVIRONMENTS, LinearMdp, combination_lock, latent_chains
-from tests.exact import best
 from tests.examples import SIZES, make
 from tests.reference import planning
+from tests.reference.planning import best
 
 TWO = dw.drift.Abrupt((100,))
 MDPS = [name for name, maker in ENVIRONMENTS.items() if get_type_hints(maker)["return"] is LinearMdp]

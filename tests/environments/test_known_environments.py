@@ -18,8 +18,8 @@ from driftwise.environments import (
     machine_replacement,
     river_swim,
 )
-from tests.exact import best, start_value, tables
 from tests.reference import planning
+from tests.reference.planning import best, start_value, tables
 
 TWO = dw.drift.Abrupt((1,))
 DEFAULT_SIZES = {
