@@ -87,15 +87,60 @@ class MixtureSnapshot:
         return np.einsum("jh,jh...->h...", self.deciding, np.asarray(arrays))
 
 
-@dataclass(frozen=True, eq=False)
 class MixtureTrace:
-    """Scores and weights of all memories in a finished run; `R` is H with weights of each step, else 1."""
+    """Scores and weights of all memories, of the mixture and as defined: `[R, J]` of each episode.
 
-    subject: MixtureSubject
-    weights: np.ndarray  # [K+1, R, J] of the mixture, before each episode and after the last
-    scores: np.ndarray  # [K, R, J] that the mixture gives its memories
-    defined_weights: np.ndarray  # [K+1, R, J]
-    defined_scores: np.ndarray  # [K, R, J]
+    R is H with weights of each step, else 1. The last weights are those after the last episode.
+    """
+
+    def __init__(self, subject: MixtureSubject) -> None:
+        horizon, per_step = subject.agent.spec.horizon, subject.agent.weighing == "per_step"
+        self.subject = subject
+        self.scores: list[np.ndarray] = []
+        self.weights: list[np.ndarray] = []
+        self.defined_scores: list[np.ndarray] = []
+        self.defined_weights = [np.tile(subject.prior, (horizon if per_step else 1, 1))]
+        self.squares = np.zeros((0, horizon))  # Σ_j w_j e_j²/(1+v_j)
+
+    @property
+    def noise(self) -> tuple[np.ndarray, float]:
+        """`s²`, `[H]`, and ν of all forecasts."""
+        weights = self.subject.agent.noise_forgetting.weights(len(self.squares))
+        return reference.noise_variance(self.subject.agent.noise, weights, self.squares)
+
+    def update(self, memories: list[Snapshot]) -> None:
+        """Score by `ℓ = log t_ν(y; m, s²(1+v))`, 0 while all errors were 0, then update weights and noise.
+
+        The weights are `w_j ← (1−α) u_j + α π_j` with `u_j ∝ w_j exp(ℓ_j)`.
+        """
+        subject, (variance, degrees), weights = self.subject, self.noise, self.defined_weights[-1]
+        errors, variances = np.array([memory.forecast for memory in memories]).swapaxes(0, 1)  # [J, H] each
+        scale = np.sqrt(np.where(variance > 0, variance, 1.0) * (1 + variances))
+        log_densities = student.logpdf(errors, min(degrees, subject.agent.noise.max_degrees), scale=scale)
+        scores = subject.summed_scores(np.where(variance > 0, log_densities, 0.0))
+        squares = np.sum(weights * (errors**2 / (1 + variances)).T, axis=-1)  # [H]
+        self.squares = np.concatenate([self.squares, squares[None]])
+        updated = weights * np.exp(scores - scores.max(-1, keepdims=True))
+        total, share = updated.sum(-1, keepdims=True), subject.shares[len(self.defined_scores)]
+        self.defined_scores.append(scores)
+        self.defined_weights.append((1 - share) * updated / total + share * subject.prior)
+
+    def copied(self, memories: list[Snapshot]) -> tuple[int, np.ndarray] | None:
+        """Return the memory that is copied into the last one after the latest episode, and its ω, `[t]`.
+
+        That happens when the last one has a weight of at most min(2α, ½)π and counts more than twice the
+        episodes of the heaviest.
+        """
+        share = self.subject.shares[len(self.defined_scores) - 1]
+        overall = self.defined_weights[-1].mean(axis=0)
+        heaviest = int(overall.argmax())
+        after, longest = (
+            np.append(memory.subject.forgetting.weights(2)[0] * memory.weights, 1.0)
+            for memory in (memories[heaviest], memories[-1])
+        )
+        is_light = overall[-1] <= min(2 * share, 0.5) * self.subject.prior[-1]
+        is_copied = self.subject.agent.fresh != "never" and is_light and longest.sum() > 2 * after.sum()
+        return (heaviest, after) if is_copied else None
 
 
 @observe_run.register
@@ -106,7 +151,7 @@ def _(
     agent, num_episodes = subject.agent, subject.num_episodes
     histories = [History.empty(memory) for memory in subject.memories]
     run_key, origin = random.fold(random.key(seed), run), np.zeros(agent.spec.dim)
-    weights, scores, record = [], [], MixtureRecord(subject)
+    trace = MixtureTrace(subject)
     for t, played in enumerate(play(agent, subject.environment, num_episodes, seed=seed, run=run)):
         keys, before = random.episode_keys(run_key, t), played.before
         table, episode = played.features, played.episode
@@ -124,68 +169,16 @@ def _(
         if t % stride == 0 or t == num_episodes - 1:
             yield from memories
             mixed = replace(memories[0], plan=played.plan)
-            yield MixtureSnapshot(subject, tuple(memories), mixed, before, record.noise)
+            yield MixtureSnapshot(subject, tuple(memories), mixed, before, trace.noise)
         by_step = []
         for memory, history in zip(memories, histories, strict=True):
             history.add(memory)
             forecast = memory.subject.agent.forecast(memory.moments, table, played.plan, episode)
             by_step.append(agent.noise.score(before.noise.errors, forecast))
-        scores.append(subject.summed_scores(by_step))
-        record.update(memories)
-        if (copied := record.copied(memories)) is not None:
+        trace.update(memories)
+        trace.scores.append(subject.summed_scores(by_step))
+        trace.weights[t:] = map(np.atleast_2d, np.exp([before.log_weights, played.carry.state.log_weights]))
+        if (copied := trace.copied(memories)) is not None:
             squares = histories[copied[0]].squares
             histories[-1] = histories[-1]._replace(copied=copied[1], squares=squares.copy())
-        weights[t:] = before.log_weights, played.carry.state.log_weights
-    defined = np.array(record.weights)
-    own = np.exp(weights).reshape(defined.shape), np.array(scores)
-    yield MixtureTrace(subject, *own, defined, np.array(record.scores))
-
-
-class MixtureRecord:
-    """Scores, noise and weights of a mixture as defined, updated after each episode."""
-
-    def __init__(self, subject: MixtureSubject) -> None:
-        horizon, per_step = subject.agent.spec.horizon, subject.agent.weighing == "per_step"
-        self.subject = subject
-        self.scores: list[np.ndarray] = []  # [R, J] each
-        self.weights = [np.tile(subject.prior, (horizon if per_step else 1, 1))]  # [R, J] each
-        self.squares = np.zeros((0, horizon))  # Σ_j w_j e_j²/(1+v_j)
-
-    @property
-    def noise(self) -> tuple[np.ndarray, float]:
-        """`s²`, `[H]`, and ν of all forecasts."""
-        weights = self.subject.agent.noise_forgetting.weights(len(self.squares))
-        return reference.noise_variance(self.subject.agent.noise, weights, self.squares)
-
-    def update(self, memories: list[Snapshot]) -> None:
-        """Score by `ℓ = log t_ν(y; m, s²(1+v))`, 0 while all errors were 0, then update weights and noise.
-
-        The weights are `w_j ← (1−α) u_j + α π_j` with `u_j ∝ w_j exp(ℓ_j)`.
-        """
-        subject, (variance, degrees), weights = self.subject, self.noise, self.weights[-1]
-        errors, variances = np.array([memory.forecast for memory in memories]).swapaxes(0, 1)  # [J, H] each
-        scale = np.sqrt(np.where(variance > 0, variance, 1.0) * (1 + variances))
-        log_densities = student.logpdf(errors, min(degrees, subject.agent.noise.max_degrees), scale=scale)
-        scores = subject.summed_scores(np.where(variance > 0, log_densities, 0.0))
-        squares = np.sum(weights * (errors**2 / (1 + variances)).T, axis=-1)  # [H]
-        self.squares = np.concatenate([self.squares, squares[None]])
-        updated = weights * np.exp(scores - scores.max(-1, keepdims=True))
-        total, share = updated.sum(-1, keepdims=True), subject.shares[len(self.scores)]
-        self.scores.append(scores)
-        self.weights.append((1 - share) * updated / total + share * subject.prior)
-
-    def copied(self, memories: list[Snapshot]) -> tuple[int, np.ndarray] | None:
-        """Return the memory that is copied into the last one after the latest episode, and its ω, `[t]`.
-
-        That happens when the last one has a weight of at most min(2α, ½)π and counts more than twice the
-        episodes of the heaviest.
-        """
-        share, overall = self.subject.shares[len(self.scores) - 1], self.weights[-1].mean(axis=0)
-        heaviest = int(overall.argmax())
-        after, longest = (
-            np.append(memory.subject.forgetting.weights(2)[0] * memory.weights, 1.0)
-            for memory in (memories[heaviest], memories[-1])
-        )
-        is_light = overall[-1] <= min(2 * share, 0.5) * self.subject.prior[-1]
-        is_copied = self.subject.agent.fresh != "never" and is_light and longest.sum() > 2 * after.sum()
-        return (heaviest, after) if is_copied else None
+    yield trace

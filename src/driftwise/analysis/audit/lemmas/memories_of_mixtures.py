@@ -46,9 +46,10 @@ def fixed_share(run: MixtureTrace) -> Sides:
     For the sequence of memories that leaves least between both sides, after every episode; docs/audit.md has
     the proof.
     """
-    top = run.defined_scores.max(-1, keepdims=True)  # so that not all exponentials are 0
-    mixed = top[..., 0] + np.log(np.sum(run.weights[:-1] * np.exp(run.defined_scores - top), axis=-1))
-    scored, price = best_sequences(run.defined_scores, run.subject.prior, run.subject.shares)
+    scores, weights = np.array(run.defined_scores), np.array(run.weights[:-1])
+    top = scores.max(-1, keepdims=True)  # so that not all exponentials are 0
+    mixed = top[..., 0] + np.log(np.sum(weights * np.exp(scores - top), axis=-1))
+    scored, price = best_sequences(scores, run.subject.prior, run.subject.shares)
     return scored - np.cumsum(mixed, axis=0), price
 
 
