@@ -133,8 +133,7 @@ def _driftwise(
     ),
     imports: list[str] | None = option(
         "MODULE",
-        "Load a module with algorithms, environments or parts of your own. May stand anywhere, and be given "
-        "again.",
+        "Load a module with your own algorithms, environments or parts. May stand anywhere, and repeat.",
         "--import",
     ),
 ) -> None:

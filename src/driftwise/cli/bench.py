@@ -22,15 +22,11 @@ from driftwise.cli.stopping import hold_signals
 )
 def _bench(
     suite: str = app.option("SIZE", "The sizes: small or full.", default="small"),
-    agents: str | None = app.option(
-        "A,B", "Policies, or all of ours.  [default: four of a kind, and those of --import]"
-    ),
+    agents: str | None = app.option("A,B", "Policies, or all.  [default: four of a kind, and --import's]"),
     having: str | None = app.option("A,B", "Only scenarios whose name has all of these.", "--with"),
     workers: int | None = app.int_option("--workers", "Processes.  [default: one for each core]"),
     engine: str = app.ENGINE,
-    out: str = app.option(
-        "DIR", "A folder for bench.json, bench.html and what was played.", default="results/bench"
-    ),
+    out: str = app.option("DIR", "Folder of bench.json, bench.html and the plays.", default="results/bench"),
     as_json: bool = app.JSON,
 ) -> None:
     """Play policies in scenarios of bandits and MDPs, and judge them.

@@ -67,9 +67,7 @@ def _list(
     kind: str | None = app.argument(
         "KIND", f"Only these: {', '.join(_KINDS[:-1])} or {_KINDS[-1]}.", lambda: [*_KINDS], default=None
     ),
-    problem: str | None = app.option(
-        "PROBLEM", "Only algorithms for this problem, such as 'linear MDP', or for any."
-    ),
+    problem: str | None = app.option("PROBLEM", "Only algorithms for it, such as 'linear MDP', or for any."),
     having: str | None = app.option("TEXT", "Only rows that contain this text.", "--with"),
     markdown: bool = typer.Option(False, "--markdown", help="Print Markdown tables."),
 ) -> None:

@@ -20,13 +20,9 @@ def _report(
     folder: str = app.argument("DIR", FOLDER_OR_CURVES),
     format: str = app.option("FORMAT", "What to write: html, svg, pdf, png, csv or latex.", default="html"),
     out: str | None = app.option("FILE", "File to write.  [default: a file in DIR]"),
-    width: float | None = app.float_option(
-        "--width", "Width of a figure in inches.  [default: 11]", metavar="INCHES"
-    ),
+    width: float | None = app.float_option("--width", "Width of a figure.  [default: 11]", metavar="INCHES"),
     font: str | None = app.option("NAME", "Font of a figure, such as serif.  [default: DejaVu Sans]"),
-    title: str | None = app.option(
-        "TEXT", "Title of a figure; '' for none.  [default: the experiment's summary]"
-    ),
+    title: str | None = app.option("TEXT", "Title of a figure; '' for none.  [default: the run's summary]"),
 ) -> None:
     """Write a report on a finished run.
 

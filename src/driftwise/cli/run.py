@@ -27,15 +27,11 @@ def _run(
     episodes: int | None = app.EPISODES,
     runs: int | None = app.RUNS,
     seed: int | None = app.SEED,
-    out: str | None = app.option(
-        "DIR", "Folder for the results. A run that was stopped there goes on.  [default: results/NAME]"
-    ),
+    out: str | None = app.option("DIR", "Results folder; a stopped run goes on.  [default: results/NAME]"),
     workers: int | None = app.int_option("--workers", "Number of processes.  [default: 1]"),
     engine: str = app.ENGINE,
     device: str | None = app.option("DEVICE", "Device: cpu or gpu.  [default: JAX's choice]"),
-    recompute: bool = typer.Option(
-        False, "--recompute", help="Compute again what another version of the code left in the folder."
-    ),
+    recompute: bool = typer.Option(False, "--recompute", help="Compute again what another version left."),
     quiet: bool = typer.Option(False, "--quiet", help="Print only the paths of the files."),
 ) -> None:
     """Run an experiment: a table of regrets, the data, and a figure.
