@@ -1,7 +1,5 @@
 """Contract checks, also for agents, environments and parts of your own; a violation is a `ContractError`."""
 
-from __future__ import annotations
-
 from driftwise.checks.part_contracts import (
     ContractError,
     check_detector,

@@ -1,7 +1,5 @@
 """Contracts of parts (drifts, forgettings, explorations, detectors), and checks that all contracts share."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """Contracts of agents and environments."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Environments: paths of linear MDPs, bandits and MDPs without episodes; a new maker is one file here."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from driftwise.base.plugins import import_modules

@@ -1,7 +1,5 @@
 """Environments: what engines, experiments and reports ask of one, its form as arrays, and their registry."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import inspect

@@ -3,8 +3,6 @@
 The kernel `P = Φμ` is never built: `Q_h(s, a) = φ(s, a)ᵀ(θ_h + μ_h V_{h+1})`, `O(dS + SAd)` for one step.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from driftwise.base.arrays import namespace, scan

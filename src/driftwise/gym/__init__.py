@@ -1,7 +1,5 @@
 """Gymnasium environments: importing this registers `driftwise/<Name>-v0` for every linear MDP."""
 
-from __future__ import annotations
-
 from driftwise.base.extras import require_extra
 from driftwise.base.plugins import load_plugins
 

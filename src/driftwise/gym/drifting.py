@@ -1,7 +1,5 @@
 """Environments of Gymnasium with a parameter that drifts from episode to episode."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Linear MDPs as environments of Gymnasium, one at a time or many copies in step with each other."""
 
-from __future__ import annotations
-
 import dataclasses
 import typing
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Scenarios: problems with all usual kinds of drift, feedback that is late, lost or wrong, and restarts."""
 
-from __future__ import annotations
-
 from driftwise.scenarios.contestants import (
     MdpPolicy,
     ScenarioPolicy,

@@ -1,7 +1,5 @@
 """The problems of scenarios, which take any drift, and the drifts that they take."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable

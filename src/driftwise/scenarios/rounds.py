@@ -1,7 +1,5 @@
 """The rounds of a run of a scenario, drawn before a policy plays them, and what a policy is told of them."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Scenarios: a problem, a drift, the feedback of rewards, and the start of the policy."""
 
-from __future__ import annotations
-
 import itertools
 import zlib
 from dataclasses import dataclass

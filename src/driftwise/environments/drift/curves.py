@@ -1,7 +1,5 @@
 """Drifts: curves on the simplex of anchor models, and the episodes at which a curve jumps."""
 
-from __future__ import annotations
-
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable

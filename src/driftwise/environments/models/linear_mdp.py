@@ -1,7 +1,5 @@
 """A drifting linear MDP: anchor models over shared features, and a curve that mixes them."""
 
-from __future__ import annotations
-
 import hashlib
 import warnings
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Checks of the arrays of linear MDPs."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

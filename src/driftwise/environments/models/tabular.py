@@ -1,7 +1,5 @@
 """Models given as tables: with one-hot features any finite MDP is a linear one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal
 
