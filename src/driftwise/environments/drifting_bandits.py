@@ -173,7 +173,6 @@ def hard_bandit(
     Unless given, `gap` is `√(d/n)/4` with `n` rounds in a segment, so small that one does not suffice to find
     all signs under noise of deviation 1: that makes the lower bound `d^(2/3) Δ^(1/3) K^(2/3)`. It is at most
     `1/√d`.
-
     Reference: Cheung, Simchi-Levi & Zhu 2019, Theorem 1.
     """
     if dim > 10:

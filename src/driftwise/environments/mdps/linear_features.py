@@ -67,7 +67,6 @@ def latent_chains(
     state is uniform. All other actions are switches: they pay nothing and lead to a uniform state of some
     chain, the same one whenever they share one of the `2·num_chains` latent directions, over which features
     are one-hot.
-
     Reference: after the synthetic linear MDP with five special chains of Zhou, Chen, Varshney & Jagmohan,
     "Nonstationary Reinforcement Learning with Linear Function Approximation", 2020; the probabilities and
     rewards are ours. Defaults have its sizes, S = 15, A = 7, d = 10, H = 10.
@@ -115,7 +114,6 @@ def hard_instance(
     With $\alpha = 1/\sqrt 2$ and $\beta = 1/\sqrt{2m}$ the features are $\phi(x_h, a) = (\alpha, \beta a, 0)$
     and, in the paying state, $(0, 0, 1)$. Measures are signed: with $m = 1$ they exceed what radii assume,
     and a warning says so (`LinearMdp.mu_bound`).
-
     Reference: the lower bound of Zhou, Chen, Varshney & Jagmohan, "Nonstationary Reinforcement Learning with
     Linear Function Approximation", 2020, whose segments have instances of their own.
     """

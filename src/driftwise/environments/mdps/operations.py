@@ -30,7 +30,6 @@ def machine_replacement(
     In condition i of 0 (new) … n − 1 (worn out) a step earns `1 − i/(n − 1)`, and with the anchor's
     probability of `wear` the condition becomes one worse, if it can. Action 0 keeps the machine; action 1
     replaces it at once, which earns `1 − replacement_cost` in this step. Episodes start with a new machine.
-
     Reference: the textbook problem, e.g. Puterman, "Markov Decision Processes", 1994, Section 4.7, where it
     is best to replace from some condition on.
     """
@@ -66,7 +65,6 @@ def admission_control(
     join, which earns 1 and needs room, and how fast to serve. With q in the queue a step costs
     `waiting_cost·q/capacity`, and fast service `fast_cost` more. The mean reward is that of
     `(earned − costs − low)/(1 − low)`, where `low = −waiting_cost − fast_cost`. The queue is empty at first.
-
     Reference: the textbook problem, e.g. Puterman, "Markov Decision Processes", 1994, Section 3.7, where
     it is best to admit below some length of the queue.
     """
@@ -114,7 +112,6 @@ def inventory(
 
     lies between `low = −setup_cost − (unit_cost + holding_cost)·capacity` and `high = price·capacity`; the
     mean reward is that of `(profit − low)/(high − low)`. The shelf is empty at first.
-
     Reference: the textbook problem, e.g. Puterman, "Markov Decision Processes", 1994, Section 3.2, with lost
     sales. Without a setup cost it is best to order up to a level.
     """
@@ -175,7 +172,6 @@ def oil_discovery(
     The `setting` has what is not given: `"ours"` is centres 0.8 and 0.2, sharpness 5, moving cost 0.2. The
     published ones have a sharpness of 1, 10 or 50, a moving cost of 1 and the centre `0.7 + π/60`; a second
     anchor's, the mirror image, is ours.
-
     Reference: the oil problem of Sinclair, Banerjee & Yu, "Adaptive Discretization for Episodic Reinforcement
     Learning in Metric Spaces", 2019, with its Laplace survey function. The grid and the drift are ours.
     """

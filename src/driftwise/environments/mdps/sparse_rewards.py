@@ -29,7 +29,6 @@ def river_swim(
     with probability 0.35, stays with 0.6 and is carried back with 0.05; at the left end it moves on with 0.6,
     at the right end it stays with 0.6 and pays 1. The second anchor is the mirror image. Episodes start at
     the left end, as published; with `start="middle"` both anchors are worth the same.
-
     Reference: Strehl & Littman, "An Analysis of Model-Based Interval Estimation for Markov Decision
     Processes", 2008; probabilities, rewards (5/1000 and 1) and horizon of Osband, Russo & Van Roy, "(More)
     Efficient Reinforcement Learning via Posterior Sampling", NeurIPS 2013. The turn is ours.
@@ -69,7 +68,6 @@ def deep_sea(
     of the two actions is right is drawn from `seed` for every cell and anchor. A move to the right costs
     `move_cost/size`, and from the bottom right corner it finds 1; all rewards are raised by `move_cost/size`,
     to lie in [0, 1]. The row is the step, so a state is a column.
-
     Reference: Osband, Van Roy, Russo & Wen, "Deep Exploration via Randomized Value Functions", 2019, and
     Osband et al., "Behaviour Suite for Reinforcement Learning", 2020. New actions for every anchor are ours.
     """
@@ -105,7 +103,6 @@ def combination_lock(
     happens. The right action at the last position pays: 1 in the good lock, 1/4 in the other. Two anchors
     differ in which lock is good, or with `changing="start"` in where the first action leads. States: 0 is the
     start, 1 … H−1 the first lock, H … 2H−2 the second, 2H−1 the sink.
-
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar, "Near-Optimal Model-Free Reinforcement Learning in
     Non-Stationary Episodic MDPs", ICML 2021 (with horizon 5, 5000 episodes, an abrupt swap of the ends
     every 1000 episodes, or a gradual change of the start).
@@ -154,7 +151,6 @@ def four_rooms(
     step that ends on the goal pays 1. Episodes start in the top left corner; the goals of the anchors, three
     at most, are the corners at the bottom right, the top right and the bottom left. Features are one-hot over
     the cell a move aims at.
-
     Reference: the layout after Sutton, Precup & Singh, "Between MDPs and semi-MDPs", 1999; slips, sizes and
     moving goals are ours.
     """

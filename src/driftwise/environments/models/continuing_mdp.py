@@ -167,7 +167,6 @@ def two_state_switch(*, drift: Drift | None = None, rewards: RewardKind = "mean"
     State 1 pays 1 and state 0 nothing, whatever is done. Both anchors have diameter 1, but who stays, first
     with one action and then with the other, has a window in which neither seems to leave: optimism about such
     estimates sends nobody back. That is what widening the confidence sets is for.
-
     Reference: Cheung, Simchi-Levi & Zhu, "Reinforcement Learning for Non-Stationary Markov Decision
     Processes: The Blessing of (More) Optimism", ICML 2020, Proposition 3. The rewards are ours.
     """
@@ -211,7 +210,6 @@ def continuing_river_swim(
     """The chain of `river_swim`, where the swimmer goes on from where it is; it starts at the left end.
 
     In a second anchor the river has turned, with the same gain and the same diameter.
-
     Reference: Strehl & Littman, "An Analysis of Model-Based Interval Estimation for Markov Decision
     Processes", 2008, with the numbers of Osband, Russo & Van Roy 2013. The turn is ours.
     """
