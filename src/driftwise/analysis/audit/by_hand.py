@@ -1,7 +1,4 @@
-"""Cases computed by hand: instances so small that the exact ratio of left to right side is known.
-
-This finds any other bound: half of it, twice of it, or one without its factor of d.
-"""
+"""Cases computed by hand, so small that ratios are known exactly: half or twice of a bound is found."""
 
 import dataclasses
 import math

@@ -88,10 +88,7 @@ class MixtureSnapshot:
 
 
 class MixtureTrace:
-    """Scores and weights of all memories, of the mixture and as defined: `[R, J]` of each episode.
-
-    R is H with weights of each step, else 1. The last weights are those after the last episode.
-    """
+    """Scores and weights, of the mixture and as defined: `[R, J]` an episode; R is H if `per_step`, or 1."""
 
     def __init__(self, subject: MixtureSubject) -> None:
         horizon, per_step = subject.agent.spec.horizon, subject.agent.weighing == "per_step"
@@ -109,10 +106,7 @@ class MixtureTrace:
         return reference.noise_variance(self.subject.agent.noise, weights, self.squares)
 
     def update(self, memories: list[Snapshot]) -> None:
-        """Score by `ℓ = log t_ν(y; m, s²(1+v))`, 0 while all errors were 0, then update weights and noise.
-
-        The weights are `w_j ← (1−α) u_j + α π_j` with `u_j ∝ w_j exp(ℓ_j)`.
-        """
+        """Score by `ℓ = log t_ν(y; m, s²(1+v))`, 0 while all errors were 0, then update weights and noise."""
         subject, (variance, degrees), weights = self.subject, self.noise, self.defined_weights[-1]
         errors, variances = np.array([memory.forecast for memory in memories]).swapaxes(0, 1)  # [J, H] each
         scale = np.sqrt(np.where(variance > 0, variance, 1.0) * (1 + variances))
@@ -120,17 +114,13 @@ class MixtureTrace:
         scores = subject.summed_scores(np.where(variance > 0, log_densities, 0.0))
         squares = np.sum(weights * (errors**2 / (1 + variances)).T, axis=-1)  # [H]
         self.squares = np.concatenate([self.squares, squares[None]])
-        updated = weights * np.exp(scores - scores.max(-1, keepdims=True))
+        updated = weights * np.exp(scores - scores.max(-1, keepdims=True))  # w ← (1−α) u + α π, u ∝ w exp(ℓ)
         total, share = updated.sum(-1, keepdims=True), subject.shares[len(self.defined_scores)]
         self.defined_scores.append(scores)
         self.defined_weights.append((1 - share) * updated / total + share * subject.prior)
 
     def copied(self, memories: list[Snapshot]) -> tuple[int, np.ndarray] | None:
-        """Return the memory that is copied into the last one after the latest episode, and its ω, `[t]`.
-
-        That happens when the last one has a weight of at most min(2α, ½)π and counts more than twice the
-        episodes of the heaviest.
-        """
+        """Return the memory that is copied into the last one after the latest episode, if any, and its ω."""
         share = self.subject.shares[len(self.defined_scores) - 1]
         overall = self.defined_weights[-1].mean(axis=0)
         heaviest = int(overall.argmax())
@@ -138,6 +128,7 @@ class MixtureTrace:
             np.append(memory.subject.forgetting.weights(2)[0] * memory.weights, 1.0)
             for memory in (memories[heaviest], memories[-1])
         )
+        # the weight of the last one is small, and it counts more than twice the episodes of the heaviest
         is_light = overall[-1] <= min(2 * share, 0.5) * self.subject.prior[-1]
         is_copied = self.subject.agent.fresh != "never" and is_light and longest.sum() > 2 * after.sum()
         return (heaviest, after) if is_copied else None

@@ -1,7 +1,4 @@
-"""Algorithm 1 and learnt noise, recomputed from the history in NumPy.
-
-Of the audited code, only the definition of the weights ω and the addresses of random numbers are shared.
-"""
+"""Algorithm 1 and learnt noise, recomputed from the history; only ω and draws are the agents'."""
 
 import math
 

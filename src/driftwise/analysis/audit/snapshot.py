@@ -49,10 +49,7 @@ class History(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Episode `t` as planned and played: sums over the history, and the algorithm's own `moments` and `plan`.
-
-    Rows are pairs (s, a) of the actions that are present.
-    """
+    """Episode `t` as planned and played: sums over the history, and its own `moments` and `plan`."""
 
     subject: Subject
     t: int
@@ -139,7 +136,7 @@ class Snapshot:
     @cached_property
     def features(self) -> np.ndarray:
         values, present = self.table.values, self.table.present
-        return values if present is None else values[present]  # [N, d]
+        return values if present is None else values[present]  # [N, d] of pairs (s, a) that are present
 
     def of_pairs(self, array: np.ndarray) -> np.ndarray:
         """Return a field of the plan, `[H, S, A]`, as `[H, N]`."""

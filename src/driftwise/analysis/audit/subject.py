@@ -158,12 +158,9 @@ class Subject:
 
     @property
     def mdp_radius(self) -> float:
-        """Theory's radius for linear MDPs, `dH√log(2dHKn/δ) + √λH(M − √d)₊`; its open constant is one.
-
-        n is the memory 1/(1−η) of exponential weights, at most K, and 1 for weights of 0 and 1.
-        """
+        """Theory's radius for linear MDPs, `dH√log(2dHKn/δ) + √λH(M − √d)₊`; its open constant is one."""
         dim, horizon, num_episodes, memory = self.spec.dim, self.spec.horizon, self.num_episodes, 1.0
-        if isinstance(self.forgetting, parts.ExponentialWeights):
+        if isinstance(self.forgetting, parts.ExponentialWeights):  # n = 1/(1−η) ≤ K; 1 for weights of 0 and 1
             memory = 1 / max(1 - float(self.forgetting.rate), 1 / num_episodes)
         failures = math.log(2 * dim * horizon * num_episodes * memory / self.delta)
         excess = max(self.mu_bound - math.sqrt(dim), 0.0)
@@ -171,18 +168,14 @@ class Subject:
 
     @cached_property
     def bandit_radius(self) -> parts.ConfidenceRadius:
-        """Theory's radius for linear bandits, with the true σ and S; its form is that of the agent's own.
-
-        The shares of δ are the agent's if they cover all episodes; otherwise δ is divided evenly.
-        """
+        """Theory's radius for linear bandits, with the true σ and S; its form is that of the agent's own."""
         own = self.own_radius
         true: dict[str, Any] = dict(noise_scale=self.noise_scale, norm_bound=self.theta_bound)
         even = len(np.unique(self.events[: self.num_episodes]))
         if not isinstance(own, parts.ConfidenceRadius):
             return parts.ConfidenceRadius(**true, delta=self.delta, shares=even)
-        covered = self.total_failure <= self.delta * (1 + SHARE_ROUNDING)
-        shares = own.shares if covered else even
-        return replace(own, **true, samples=0, scale=1.0, shares=shares)
+        covered = self.total_failure <= self.delta * (1 + SHARE_ROUNDING)  # all episodes, by its shares of δ
+        return replace(own, **true, samples=0, scale=1.0, shares=own.shares if covered else even)
 
     def with_theory_radius(self, scale: float) -> Self:
         """Return the subject with `scale` times theory's radius; the part for known drift is not scaled."""

@@ -74,18 +74,14 @@ class FamilyAlarms(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Whether an agent passes a test: the 95 % interval of `measured` has to lie below 1.
-
-    That is the geometric mean over scenarios of the agent's regret over a yardstick's. For `plays` and
-    `restarts` it is the share of the scenarios that pass, and has to be 1.
-    """
+    """Whether an agent passes a test."""
 
     agent: str
     test: str
-    measured: float
-    low: float  # ends of the interval, or NaN
+    measured: float  # geometric mean over scenarios of its regret over a yardstick's, or share that passes
+    low: float  # ends of the 95 % interval of the mean, NaN of a share
     high: float
-    passed: bool
+    passed: bool  # whether the interval lies below 1, or the share is 1
 
 
 @dataclass(frozen=True)
@@ -159,10 +155,7 @@ def _verdicts(
 ) -> Iterator[Verdict]:
     """Yield the verdicts on an agent; a test is left out where too few scenarios are for it.
 
-    Args:
-      regret: the agent's in all scenarios, infinite where it could not play, and not below a floor.
-      exact: the same without a floor, and NaN where it could not play.
-      yardsticks: the regrets of random decisions, of the shortest fixed memory and of the longest.
+    Where it could not play, `regret`, which has a floor, is infinite, and `exact` is NaN.
     """
     places = {name: place for place, name in enumerate(scenarios)}
     twins = [(places[name], places[_cold_twin(name)]) for name in scenarios if _cold_twin(name) in places]
@@ -172,7 +165,7 @@ def _verdicts(
             yield Verdict(agent, test, float(passes.mean()), np.nan, np.nan, passed=bool(passes.all()))
     still = np.array(["/none/" in name for name in scenarios])
     own = np.isin(np.arange(len(scenarios)), distinct(scenarios))
-    random, shortest, longest = yardsticks
+    random, shortest, longest = yardsticks  # regrets of random decisions and of two fixed memories
     for test, yardstick, chosen in (
         ("beats chance, no drift", random, own & still),
         ("beats chance, drift", random, own & ~still),

@@ -71,13 +71,11 @@ def concentration(run: Snapshot) -> Sides:
 
 @lemma("Lemma 7", "promised", "optimism")
 def key_lemma(run: Snapshot) -> Sides:
-    """|φᵀw − Q^π − P(V − V^π)| ≤ β ‖φ‖ + 2H (bias_r + bias_P).
-
-    The left side is `|φᵀw − r − PV|` whatever π is, since `Q^π = r + PV^π`.
-    """
+    """|φᵀw − Q^π − P(V − V^π)| ≤ β ‖φ‖ + 2H (bias_r + bias_P)."""
     ahead = np.abs(run.values[1:]).max(-1, keepdims=True)
     trivial = np.abs(run.estimate) + run.subject.mean_range[1] + ahead  # whatever the model is
-    return np.abs(run.estimate - run.backed_up(run.values)), run.bonus + run.bias[:, None], trivial
+    away = np.abs(run.estimate - run.backed_up(run.values))  # whatever π is, since Q^π = r + PV^π
+    return away, run.bonus + run.bias[:, None], trivial
 
 
 @lemma("Lemmas 4 and 8", "promised", "optimism")

@@ -38,11 +38,8 @@ def transition_bias(run: Snapshot) -> Sides:
 
 @_lemma("Lemma 2, sharp", "always")
 def sharp_reward_bias(run: Snapshot) -> Sides:
-    """|r − r̄| ≤ bias_r with ½ √(Σω/λ) in the place of √(d Σω/λ), 2√d times smaller.
-
-    docs/audit.md has the proof.
-    """
-    return _reward_drift(run), run.subject.biases(run.t, sharp=True)[0][:, None]
+    """|r − r̄| ≤ bias_r with ½ √(Σω/λ) in the place of √(d Σω/λ), 2√d times smaller."""
+    return _reward_drift(run), run.subject.biases(run.t, sharp=True)[0][:, None]  # proof: docs/audit.md
 
 
 @_lemma("Lemma 2, sharp", "always", "successors")
@@ -63,12 +60,10 @@ def reward_variance(run: Snapshot) -> Sides:
 
 @_lemma("Lemma 10", "probable", "noise")
 def reward_concentration(run: Snapshot) -> Sides:
-    """‖Σ ω φ (r − φᵀθ_τ)‖ ≤ σ √(2 log(2KH/δ) + log det(Λ̃/λ)) in the norm of Λ̃⁻¹.
-
-    The lemma holds at each t; for all (t, h) at once δ is divided by their number.
-    """
+    """‖Σ ω φ (r − φᵀθ_τ)‖ ≤ σ √(2 log(2KH/δ) + log det(Λ̃/λ)) in the norm of Λ̃⁻¹."""
     deviation = self_normalised(run, run.history.rewards - run.history.means)
     information = log_determinant(run.gram_sq, run.subject.ridge)
+    # it holds at each t; for all (t, h) at once δ is divided by their number
     return deviation, run.subject.noise_scale * np.sqrt(2 * log_failures(run) + information)
 
 

@@ -41,11 +41,8 @@ def mixture_weights(run: MixtureTrace) -> Sides:
 
 @lemma("Herbster & Warmuth 1998", "always")
 def fixed_share(run: MixtureTrace) -> Sides:
-    r"""Σ_t (ℓ_{t,j_t} − log Σ_j w_j exp(ℓ_j)) ≤ log 1/π_{j_1} + Σ_t log 1/((1−α) 1{j_t = j_{t+1}} + α π).
-
-    For the sequence of memories that leaves least between both sides, after every episode; docs/audit.md has
-    the proof.
-    """
+    r"""Σ_t (ℓ_{t,j_t} − log Σ_j w_j exp(ℓ_j)) ≤ log 1/π_{j_1} + Σ_t log 1/((1−α) 1{j_t = j_{t+1}} + α π)."""
+    # for the sequence that leaves least between both sides, after every episode; docs/audit.md has the proof
     scores, weights = np.array(run.defined_scores), np.array(run.weights[:-1])
     top = scores.max(-1, keepdims=True)  # so that not all exponentials are 0
     mixed = top[..., 0] + np.log(np.sum(weights * np.exp(scores - top), axis=-1))
@@ -86,10 +83,9 @@ def mixture_action(run: MixtureSnapshot) -> Sides:
 def best_sequences(
     scores: np.ndarray, prior: np.ndarray, shares: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return scores and price of the sequence of experts with the least price − scores, up to each round.
+    """Return scores and price, `[T, R]`, of the sequences with the least price − scores up to each round.
 
-    Viterbi's recursion: the best sequence to an expert extends the best sequence to one of the experts
-    before. Both are `[T, R]` from scores `[T, R, J]`.
+    Viterbi's recursion: the best sequence to an expert extends the best one to some expert before.
     """
     with np.errstate(divide="ignore"):  # where a prior is 0
         price = np.broadcast_to(-np.log(prior), scores.shape[1:])

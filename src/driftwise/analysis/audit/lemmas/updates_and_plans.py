@@ -56,10 +56,8 @@ def estimator(run: Snapshot) -> Sides:
 
 @lemma("Props. 1 and 2", "identity", "radius", "formula", "known_radius")
 def radius(run: Snapshot) -> Sides:
-    """β = c (√λ S + σ √(2 log(1/δ') + ℓ)), ℓ = d log(1 + Σω²/(λd)) or log det(Λ/λ).
-
-    σ, S, δ and c are the agent's. Where it knows the drift of each epoch, √(dΣω) (B_θ + H B_μ) is added.
-    """
+    """β = c (√λ S + σ √(2 log(1/δ') + ℓ)), ℓ = d log(1 + Σω²/(λd)) or log det(Λ/λ)."""
+    # σ, S, δ and c are the agent's; where it knows the drift of each epoch, √(dΣω) (B_θ + H B_μ) is added
     return run.radius, reference.recomputed_radius(run)
 
 
