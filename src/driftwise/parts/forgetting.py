@@ -142,9 +142,8 @@ class SlidingWindow(UnitWeights):
         renew = (moments.tick + 1) % self.length == 0
         recent = map_tree(add, memory[1:], new)
         fresh = map_tree(add, _empty(moments), recent)
-        sums = map_tree(
-            lambda now, new, old, fresh: xp.where(renew, fresh, now + new - old), moments[:3], new, old, fresh
-        )
+        moved = map_tree(lambda now, new, old: now + new - old, moments[:3], new, old)
+        sums = map_tree(lambda moved, fresh: xp.where(renew, fresh, moved), moved, fresh)
         recent = map_tree(lambda sums: xp.where(renew, xp.zeros_like(sums), sums), recent)
         weights = (now + sample.number - leaving.number for now in (moments.weight, moments.weight_sq))
         return next_moments(moments, sums, *weights)._replace(memory=WindowMemory(samples, *recent))

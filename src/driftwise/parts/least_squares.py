@@ -193,12 +193,10 @@ class LeastSquares(ExploringAgent, Forecaster):
         return Plan(weights, bonus.reshape(q.shape), q, policy, values)
 
 
-def mix_with_ceiling(
-    index: Array, perturbation: Array, share: Array, ceiling: Numeric
-) -> tuple[Array, Array]:
+def mix_with_ceiling(q: Array, perturbation: Array, share: Array, ceiling: Numeric) -> tuple[Array, Array]:
     """Index and perturbation where a share of the index is replaced by the largest possible value."""
-    mixed = share * ceiling + (1 - share) * index
-    return mixed, perturbation + (mixed - index)
+    mixed = share * ceiling + (1 - share) * q
+    return mixed, perturbation + (mixed - q)
 
 
 def pool_steps(moments: Moments) -> Moments:
@@ -206,6 +204,4 @@ def pool_steps(moments: Moments) -> Moments:
     xp, gram = namespace(moments.gram), moments.gram
     extra = (gram.shape[0] - 1) * moments.ridge * xp.eye(gram.shape[-1], dtype=gram.dtype)
     gram, gram_sq, cross = map_tree(lambda sums: xp.sum(sums, axis=0, keepdims=True), moments[:3])
-    return moments._replace(
-        gram=gram - extra, gram_sq=None if gram_sq is None else gram_sq - extra, cross=cross
-    )
+    return Moments(gram - extra, None if gram_sq is None else gram_sq - extra, cross, *moments[3:])

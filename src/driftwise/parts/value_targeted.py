@@ -11,7 +11,7 @@ from driftwise.parts.exploration import greedy_policy, radius_at, width
 from driftwise.parts.regression import empty_moments, linear, matvec, step_ceilings
 
 
-class ValueMoments(NamedTuple):
+class ValueSums(NamedTuple):
     """Regressions of values, and of their squares if samples are weighted by variance."""
 
     moments: Moments  # gram [H, J, J], cross [H, J, 1]
@@ -44,14 +44,14 @@ class ValueTargeted(Agent):
     clip: Literal["range", "tight"] = choice("range", "tight", default="range")
     weights: VarianceWeights | None = member(VarianceWeights, default=None)
 
-    def init(self, features: FeatureTable) -> ValueMoments:
+    def init(self, features: FeatureTable) -> ValueSums:
         if self.weights is None:
-            return ValueMoments(empty_mixture(self.forgetting, features, self.ridge), None)
+            return ValueSums(empty_mixture(self.forgetting, features, self.ridge), None)
         finer = self.ridge / self.spec.horizon**4  # as squares up to H⁴ would have with the ridge itself
         moments = empty_mixture(self.forgetting, features, self.ridge, shares=True)
-        return ValueMoments(moments, empty_mixture(self.forgetting, features, finer))
+        return ValueSums(moments, empty_mixture(self.forgetting, features, finer))
 
-    def plan(self, state: ValueMoments, features: FeatureTable, key: Key) -> Plan:
+    def plan(self, state: ValueSums, features: FeatureTable, key: Key) -> Plan:
         moments, (num_states, horizon) = state.moments, (self.spec.num_states, self.spec.horizon)
         xp, dtype = namespace(moments.gram), moments.gram.dtype
         inverse, weights = mixture_estimate(moments)
@@ -73,24 +73,22 @@ class ValueTargeted(Agent):
         _, (bonus, q, policy, values) = scan(step, start, xs, reverse=True)
         return Plan(weights, bonus, q, policy, values)
 
-    def update(
-        self, state: ValueMoments, features: FeatureTable, plan: Plan, episode: Episode
-    ) -> ValueMoments:
+    def update(self, state: ValueSums, features: FeatureTable, plan: Plan, episode: Episode) -> ValueSums:
         values = self.sample(features, plan, episode)
         if state.squares is None:
-            return ValueMoments(self.forgetting.update(state.moments, values), None)
+            return ValueSums(self.forgetting.update(state.moments, values), None)
         squares = self.sample(features, plan, episode, power=2)
         estimate, error = self.variances(state, values, squares)
         share = 1 / namespace(estimate).clip(estimate + error, 1 / values.features.shape[-1], None)
         learnt = self.forgetting.update(state.moments, values._replace(share=share))
-        return ValueMoments(learnt, self.forgetting.update(state.squares, squares))
+        return ValueSums(learnt, self.forgetting.update(state.squares, squares))
 
     def sample(self, features: FeatureTable, plan: Plan, episode: Episode, power: int = 1) -> Sample:
         """Return the sample of `(V/H)^power` for each step."""
         values = (plan.next_values / self.spec.horizon) ** power
         return value_sample(scale_measures(features), values, episode)
 
-    def variances(self, state: ValueMoments, values: Sample, squares: Sample) -> tuple[Array, Array]:
+    def variances(self, state: ValueSums, values: Sample, squares: Sample) -> tuple[Array, Array]:
         """Return estimates of the variances of `V/H` and bounds on their errors, `[H]` each."""
         assert self.weights is not None
         assert state.squares is not None

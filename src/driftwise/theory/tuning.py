@@ -110,13 +110,12 @@ def mirror_descent_step(*, num_actions: Count, horizon: Count, num_episodes: Cou
     return math.sqrt(2 * math.log(num_actions) / num_episodes) / horizon
 
 
-def opt_wlsvi_radius(*, num_episodes: int, rate: float, **run: Any) -> float:
+@check_keywords
+def opt_wlsvi_radius(*, num_episodes: Count, rate: PositiveShare, **run: Any) -> float:
     r"""$\beta = c\,dH\sqrt{\iota}$ with $\iota = \log(2dHK/(\delta(1-\eta)))$ (Theorem 1, for all episodes).
 
     The memory $1/(1-\eta)$ counts at most as $K$. The other keywords are those of `lsvi_ucb_radius`.
     """
-    rate = require_number("rate", rate, above=0, at_most=1)
-    num_episodes = require_count("num_episodes", num_episodes)
     memory = num_episodes if rate == 1 else min(num_episodes, 1 / (1 - rate))
     return lsvi_ucb_radius(num_episodes=num_episodes, memory=memory, **run)
 

@@ -97,13 +97,11 @@ class Windows(NamedTuple):
         total = float((white * (self.gram @ white)).sum())  # of a χ² distribution for the true path
         return float(fdtrc(freedom, self.num_residuals * self.rank, total / freedom))
 
-    def jump_variation(
-        self, cross: np.ndarray, starts: np.ndarray, norm: Norm, examples: np.ndarray
-    ) -> float:
+    def jump_variation(self, cross: np.ndarray, starts: np.ndarray, norm: Norm, draws: np.ndarray) -> float:
         """Return the summed norms of jumps between pieces, with the expected squared noise subtracted."""
         parameters, inverse = self.fit_pieces(cross, starts)
         scale = np.linalg.cholesky(inverse[1:] + inverse[:-1])[:, None]  # [steps, 1, d, d]
-        noise = np.square(norm(scale @ examples @ self.root)).mean(axis=1)
+        noise = np.square(norm(scale @ draws @ self.root)).mean(axis=1)
         squares = np.square(norm(np.diff(parameters, axis=0)))
         return float(np.sqrt(np.maximum(squares - noise, 0.0)).sum())
 
@@ -231,9 +229,7 @@ def random_walk(windows: Windows, norm: Norm, rng: np.random.Generator, level: f
     new = np.linalg.solve(model.factor(best), logs.reshape(len(moved), -1)).reshape(logs.shape)
     tails = (new**4).mean((0, 1)) / np.square(np.square(new).mean((0, 1)))
     bent = np.einsum("ij,jkn->ikn", bends @ np.linalg.pinv(steps), logs)  # second differences
-    rough, smooth = (
-        _Model(bends @ noise @ bends.T, bends @ kernel @ bends.T) for kernel in (walk, integrated)
-    )
+    rough, smooth = (_Model(bends @ noise @ bends.T, bends @ moves @ bends.T) for moves in (walk, integrated))
     ratio = np.diag(rough.signal).mean() / np.diag(smooth.signal).mean()
     likely = smooth.likelihood(bent, 10 * top * ratio * _SCALES).max(axis=0)
     smoothness = likely - rough.likelihood(bent, top * _SCALES).max(axis=0)

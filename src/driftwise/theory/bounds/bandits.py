@@ -12,7 +12,7 @@ from typing import Any
 
 from driftwise.theory.bandit_tuning import Tuning, bandit_memory, bandit_rate
 from driftwise.theory.bounds import terms
-from driftwise.theory.bounds.bound import Bound, Setting, Term, derive, exponents, make_rate
+from driftwise.theory.bounds.bound import Bound, Setting, Term, Value, derive, exponents, make_rate
 
 _PAPER = "Touati & Vincent 2020"
 _CHEUNG = "Cheung, Simchi-Levi & Zhu 2019"
@@ -31,7 +31,9 @@ def _tuned(tuning: Tuning, forgetting: str, ridge: str = "one") -> dict[str, Any
     return dict(forgetting=forgetting, memory=memory, ridge=ridge, options=options)
 
 
-_explore = partial(terms.explore, r"2\beta")
+def _explore(width: Term, *counts: Value) -> Term:
+    """The sum of bonuses, with the radius after some samples, and with δ spread over some shares."""
+    return terms.explore(r"2\beta", terms.make_radius(*counts), width)
 
 
 def _drift(drift: Term) -> Term:
@@ -45,7 +47,7 @@ SW_UCB = Bound(
     name="sw_lin_ucb",
     algorithm="sw_lin_ucb",
     problem="linear bandit",
-    terms=(_explore(terms.window_radius, terms.window_width), _drift(terms.window_drift)),
+    terms=(_explore(terms.window_width, terms.whole_episodes), _drift(terms.window_drift)),
     exponents=exponents("7/8 0 1/4 3/4"),
     source=f"{_PAPER}, Proposition 1 (for {_CHEUNG}, Theorem 3)",
     status="corrected",
@@ -54,14 +56,14 @@ SW_UCB = Bound(
 RESTART_UCB = derive(
     SW_UCB,
     "restart_lin_ucb",
-    terms=(_explore(terms.epoch_radius, terms.window_width), SW_UCB.terms[1]),
+    terms=(_explore(terms.window_width, terms.whole_episodes, terms.num_epochs), SW_UCB.terms[1]),
     source=f"{_PAPER}, Section 4, epoch by epoch (for Zhao, Zhang, Jiang & Zhou 2020)",
     **_tuned("corrected", "periodic restart"),
 )
 D_LIN_UCB = derive(
     SW_UCB,
     "d_lin_ucb",
-    terms=(_explore(terms.weighted_radius, terms.weighted_width), _drift(terms.weighted_drift), _older),
+    terms=(_explore(terms.weighted_width, terms.weighted_samples), _drift(terms.weighted_drift), _older),
     source=f"{_PAPER}, Propositions 2 and 3 (for Russac, Vernade & Cappé 2019, Theorem 2)",
     **_tuned("corrected", "exponential weights"),
 )
@@ -92,11 +94,10 @@ def _variants(bound: Bound) -> Iterator[Bound]:
     # Estimates of orthogonal directions are averages, which stray no further than the truth.
     drift = Term("drift", r"W\Delta", lambda setting, memory: window(setting, memory) * setting.variation)
     averaged, plain = (_drift(drift), *older), replace(bound, exponents=_PLAIN)
-    radius = terms.make_radius(samples, lambda setting, memory: 1)
     yield replace(
         plain,
         name=f"{bound.name}_published",
-        terms=(_explore(radius, width), *averaged),
+        terms=(_explore(width, samples, lambda setting, memory: 1), *averaged),
         source=f"as first published; its gap: {_PAPER}, Section 4 and Appendix A",
         status="withdrawn",
         **_tuned("published", bound.forgetting),
@@ -146,8 +147,6 @@ BANDIT_BOUNDS: tuple[Bound, ...] = (
     _rate(
         "lower_bandit",
         "2/3 0 1/3 2/3",
-        algorithm="any",
-        forgetting="any",
         source=f"{_CHEUNG}, Theorem 1",
         side="lower",
     ),

@@ -219,6 +219,8 @@ def make_rate(name: str, rate: str, *, algorithm: str = "", **fields: Any) -> Bo
     def summand(powers: Exponents) -> Term:
         return Term(str(powers), str(powers), lambda setting, _: setting.constant * powers.rate(setting))
 
+    if fields.get("side") == "lower":
+        algorithm = fields["forgetting"] = "any"
     products = [exponents(powers) for powers in rate.split("+")]
     fields |= dict(terms=tuple(map(summand, products)), exponents=products[0], rate_only=True)
     return Bound(name, algorithm or name, **fields)

@@ -18,11 +18,11 @@ _TIGHT = {"clip": "tight"}  # V ≥ 0, which the proofs need
 
 def _tuned(tune: Callable[..., float], **options: str) -> dict[str, Any]:
     """The memory of a tuning, and the keywords of the recipe that has it."""
-    own = {"tuning": options["tuning"]} if "tuning" in options else {}
+    tuning = {"tuning": options["tuning"]} if "tuning" in options else {}
 
     def memory(setting: Setting) -> float:
         names = ("dim", "horizon", "num_episodes", "variation")
-        return tune(**{name: getattr(setting, name) for name in names}, **own)
+        return tune(**{name: getattr(setting, name) for name in names}, **tuning)
 
     return dict(memory=memory, options={**options, **_TIGHT})
 
@@ -67,13 +67,11 @@ def _ours(tuning: str, powers: str, source: str, **more: Any) -> Bound:
 
 
 _AVERAGES = dict(terms=(*WEIGHTED, _drift(terms.fading_average_drift)), assumes="one-hot features")
-RESTART = Bound(
-    name="lsvi_ucb_restart",
-    algorithm="lsvi_ucb_restart",
-    problem="linear MDP",
+RESTART = derive(
+    THEOREM_1,
+    "lsvi_ucb_restart",
     forgetting="periodic restart",
     terms=(*WINDOWED, _drift(terms.window_drift)),
-    exponents=exponents("5/4 2 1/4 3/4"),
     source=f"{ZHOU}, regret of LSVI-UCB-Restart, unknown local variation",
     status="proven",
     **_tuned(restart_period, local_variation="unknown"),
@@ -133,8 +131,6 @@ MDP_BOUNDS: tuple[Bound, ...] = (
     _rate(
         "lower_mdp",
         "2/3 1 1/3 2/3",
-        algorithm="any",
-        forgetting="any",
         source=f"{ZHOU}, minimax lower bound d^(2/3) H^(1/3) Δ^(1/3) T^(2/3), T = HK",
         side="lower",
     ),
@@ -160,8 +156,6 @@ MDP_BOUNDS: tuple[Bound, ...] = (
     _mixture_rate(
         "lower_mixture",
         "1 3/2 0 1/2",
-        algorithm="any",
-        forgetting="any",
         source=f"{VTR_PLUS}, Theorem 8, for d ≥ 4, H ≥ 3 and K ≥ (d-1)^2 H/2",
         side="lower",
     ),

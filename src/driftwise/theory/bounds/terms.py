@@ -113,11 +113,6 @@ def make_radius(samples: Value, shares: Value | None = None) -> Value:
     return value
 
 
-weighted_radius = make_radius(weighted_samples)  # of D-LinUCB at the end of the run
-window_radius = make_radius(whole_episodes)  # of SW-UCB
-epoch_radius = make_radius(whole_episodes, num_epochs)  # of RestartUCB; with one epoch, OFUL's
-
-
 def opt_wlsvi_beta(setting: Setting, memory: float) -> float:
     r"""$\beta = c\,dH\sqrt\iota$ of Theorem 1; ridges beyond $d$ need more of it."""
     return lsvi_ucb_beta(setting, memory, rate=math.exp(-1 / memory))
