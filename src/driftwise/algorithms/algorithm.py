@@ -83,7 +83,7 @@ class Algorithm(Generic[P, A]):
         self.name = self.recipe.__name__
         self.set_tuning(None, ())
 
-    def set_tuning(self, tuning: Tuning | None, names: tuple[str, ...]) -> None:
+    def set_tuning(self, tuning: Tuning | None, names: tuple[str, ...]) -> Algorithm[P, A]:
         """Take the parameters `names` of the tuned form from a tuning; see `tuned_by`."""
         self.tuned = _tuned_form(inspect.unwrap(self.recipe), tuning, names)
         # `help` shows only the docstring of an object, so the tuned form is part of it.
@@ -91,6 +91,7 @@ class Algorithm(Generic[P, A]):
             f"{format_call(name, form)}\n\n{inspect.cleandoc(form.__doc__ or '')}"
             for name, form in ((self.name, self.recipe), (f"{self.name}.tuned", self.tuned))
         )
+        return self
 
     @property
     def wraps(self) -> bool:
@@ -196,12 +197,7 @@ def register(
 
 def tuned_by(tuning: Tuning, *names: str) -> Callable[[Algorithm[P, A]], Algorithm[P, A]]:
     """Give a recipe a tuning, a function of the spec and the run that returns its parameters `names`."""
-
-    def wrap(algorithm: Algorithm[P, A]) -> Algorithm[P, A]:
-        algorithm.set_tuning(tuning, names)
-        return algorithm
-
-    return wrap
+    return lambda algorithm: algorithm.set_tuning(tuning, names)
 
 
 def _complete_docstring(recipe: Callable[..., Any]) -> str | None:

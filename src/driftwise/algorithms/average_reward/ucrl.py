@@ -100,13 +100,9 @@ class OptimisticGain(Agent):
         period = xp.asarray(self.period)
         due = (period > 0) & (age % xp.where(period > 0, period, 1) == 0)
         over = forgotten | due | doubled
-        return GainState(
-            moments,
-            where_tree(over, self._begun(moments, age, over), epoch),
-            age,
-            began=xp.astype(xp.sum(epoch.visits) == 1, epoch.q.dtype),
-            span=xp.max(epoch.values) - xp.min(epoch.values),
-        )
+        began, span = xp.sum(epoch.visits) == 1, xp.max(epoch.values) - xp.min(epoch.values)
+        following = where_tree(over, self._begun(moments, age, over), epoch)
+        return GainState(moments, following, age, xp.astype(began, epoch.q.dtype), span)
 
     def diagnostics(self, state: GainState) -> dict[str, Array]:
         """Return whether an epoch began, and the span of the relative values it acted on."""

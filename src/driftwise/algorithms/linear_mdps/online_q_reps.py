@@ -127,7 +127,8 @@ class OccupancyDescent(Agent):
         mean = xp.sum(at.policy[..., None] * by_state, axis=-2)  # [H, S, d] φ under π
         squares = xp.matrix_transpose(mean) @ (xp.sum(at.flow, axis=-1)[..., None] * mean)
         of_actions = self.softness * (model.covariance(at.flow) - squares)
-        of_errors = self.learning_rate * (model.covariance(at.occupancy) - _outer(expected))
+        of_expected, of_usual = (phi[..., :, None] * phi[..., None, :] for phi in (expected, usual))
+        of_errors = self.learning_rate * (model.covariance(at.occupancy) - of_expected)
         ahead = model.measures @ next_step(mean)  # [H, d, d] how the error at h moves with Z_{h+1}
         damping = _small(dual) * identity_like(of_errors)  # for directions that are never met
 
@@ -145,7 +146,7 @@ class OccupancyDescent(Agent):
             return step, step
 
         start = (xp.zeros_like(damping), xp.zeros_like(gradient[0]))
-        _, blocks = scan(eliminate, start, (gradient, of_actions + _outer(usual), of_errors, ahead))
+        _, blocks = scan(eliminate, start, (gradient, of_actions + of_usual, of_errors, ahead))
         _, step = scan(substitute, start[1], blocks, reverse=True)
         of_q = self.softness * (step @ model.features.T)
         of_error = self.learning_rate * ((matvec(ahead, next_step(step)) - step) @ model.features.T)
@@ -157,11 +158,6 @@ class OccupancyDescent(Agent):
 def _small(like: Array) -> float:
     """Far above rounding, far below a probability that matters."""
     return float(np.finfo(like.dtype).eps) ** 0.4
-
-
-def _outer(vectors: Array) -> Array:
-    """`vvᵀ` over leading axes."""
-    return vectors[..., :, None] * vectors[..., None, :]
 
 
 def _soft_max(logits: Array) -> tuple[Array, Array]:

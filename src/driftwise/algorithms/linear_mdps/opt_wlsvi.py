@@ -49,10 +49,8 @@ def opt_wlsvi(
 def tune_epsilon_greedy_lsvi(spec: Spec, *, num_episodes: int, variation: float) -> dict[str, Any]:
     """OPT-WLSVI's rate and ε = min{1, (A/K)^(1/3)}."""
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
-    return dict(
-        rate=opt_wlsvi_rate(**sizes, variation=variation),
-        epsilon=exploration_probability(num_actions=spec.num_actions, num_episodes=num_episodes),
-    )
+    epsilon = exploration_probability(num_actions=spec.num_actions, num_episodes=num_episodes)
+    return dict(rate=opt_wlsvi_rate(**sizes, variation=variation), epsilon=epsilon)
 
 
 @tuned_by(tune_epsilon_greedy_lsvi, "rate", "epsilon")

@@ -214,12 +214,10 @@ def tune_kernel_ucbvi(
     options = read_run(TheoryRun, given)
     scale = options.pop("beta_scale")
     run: dict[str, Any] = dict(num_episodes=given["num_episodes"], variation=variation)
-    return dict(
-        bandwidth=theory.tuning.kernel_bandwidth(**run, tuning=tuning),
-        radius=scale * spec.horizon * math.sqrt(tabular_log_term(spec, 2, **options) / 2),
-        lipschitz=lipschitz,
-        rate=theory.tuning.kernel_rate(**run, horizon=spec.horizon, tuning=tuning),
-    )
+    bandwidth = theory.tuning.kernel_bandwidth(**run, tuning=tuning)
+    radius = scale * spec.horizon * math.sqrt(tabular_log_term(spec, 2, **options) / 2)
+    rate = theory.tuning.kernel_rate(**run, horizon=spec.horizon, tuning=tuning)
+    return dict(bandwidth=bandwidth, radius=radius, lipschitz=lipschitz, rate=rate)
 
 
 @tuned_by(tune_kernel_ucbvi, "bandwidth", "radius", "lipschitz", *KEYWORDS)

@@ -65,13 +65,10 @@ class StagedQLearning(TableAgent):
         if reference is not None:
             settled = successor_values(reference.values, episode.successors)
             epoch_count = reference.count + here
-            reference = ReferenceValues(
-                reference.values,
-                reference.rewards + here * episode.rewards[:, None, None],
-                reference.advantage.add((ahead - settled)[:, None, None], here, count),
-                epoch_count,
-                reference.met.add(settled[:, None, None], here, epoch_count),
-            )
+            advantage = reference.advantage.add((ahead - settled)[:, None, None], here, count)
+            met = reference.met.add(settled[:, None, None], here, epoch_count)
+            rewards = reference.rewards + here * episode.rewards[:, None, None]
+            reference = ReferenceValues(reference.values, rewards, advantage, epoch_count, met)
         over = (here > 0) & (count == state.length)
         estimate, bonus = self.bound(targets, reference, xp.where(over, count, 1.0))
         falls = over & (estimate + bonus < state.q)
@@ -83,15 +80,10 @@ class StagedQLearning(TableAgent):
                 rewards=xp.where(over, 0.0, reference.rewards),
                 advantage=map_tree(lambda leaf: xp.where(over, 0.0, leaf), reference.advantage),
             )
-        learnt = StagedState(
-            q=q,
-            bonus=xp.where(falls, bonus, state.bonus),
-            targets=xp.where(over, 0.0, targets),
-            reference=reference,
-            count=xp.where(over, 0.0, count),
-            length=xp.where(over, count + xp.floor(count / horizon), state.length),
-            tick=state.tick + 1,
-        )
+        bonus = xp.where(falls, bonus, state.bonus)
+        length = xp.where(over, count + xp.floor(count / horizon), state.length)
+        targets, count = xp.where(over, 0.0, targets), xp.where(over, 0.0, count)
+        learnt = StagedState(q, bonus, targets, reference, count, length, state.tick + 1)
         return where_tree(learnt.tick == self.period, self._initial_state(state.q), learnt)
 
     def bound(self, targets: Array, reference: ReferenceValues | None, size: Array) -> tuple[Array, Array]:

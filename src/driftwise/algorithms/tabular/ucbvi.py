@@ -151,12 +151,10 @@ def tune_ucbvi(
     given = any_forgetting.read_run(ForgettingRun, options)
     power = (2 if bonus == "hoeffding" else 1) + (steps == "apart")
     run: Any = dict(num_episodes=num_episodes, variation=given["variation"], power=power)
-    rate = rate_of(1 / tabular_memory(spec, **run))
-    return dict(
-        scale=given["beta_scale"],
-        log_term=tabular_log_term(spec, 5, num_episodes=num_episodes, delta=given["delta"]),
-        **any_forgetting.choose_keyword(given["forgetting"], rate, tabular_period(spec, **run)),
-    )
+    rate, period = rate_of(1 / tabular_memory(spec, **run)), tabular_period(spec, **run)
+    memory = any_forgetting.choose_keyword(given["forgetting"], rate, period)
+    log_term = tabular_log_term(spec, 5, num_episodes=num_episodes, delta=given["delta"])
+    return dict(scale=given["beta_scale"], log_term=log_term, **memory)
 
 
 @tuned_by(tune_ucbvi, "scale", "log_term", *KEYWORDS)

@@ -97,14 +97,10 @@ class BanditOverAgents(Wrapper):
         gain = (gained / steps - self.low) / (self.high - self.low)
         learns = self._between_blocks(state.tick + 1) & (counted > 0)
         learnt = self.chooser.update(state.log_weights, playing.arm, gain, playing.probabilities)
-        agent = index_part(self.base, playing.arm)
-        return playing._replace(
-            base=agent.update(playing.base, features, plan._replace(drawn=draw.inner), episode),
-            log_weights=xp.where(learns, learnt, state.log_weights),
-            gained=gained,
-            counted=counted,
-            tick=state.tick + 1,
-        )
+        agent, plan = index_part(self.base, playing.arm), plan._replace(drawn=draw.inner)
+        base = agent.update(playing.base, features, plan, episode)
+        playing = playing._replace(base=base, log_weights=xp.where(learns, learnt, state.log_weights))
+        return playing._replace(gained=gained, counted=counted, tick=state.tick + 1)
 
     def _in_block(self, state: BlockState, arm: Array, chances: Array, features: FeatureTable) -> BlockState:
         """The state in the block of the coming episode; if one begins, that of an arm drawn by `chances`."""

@@ -108,9 +108,9 @@ class DetectAndRestart(Wrapper):
         xp, counts = namespace(episode.rewards), draw.epoch == state.epoch
         seen, finding = self.test.observe(state.test, features, episode, draw.forced, draw.place)
         test, alarm = where_tree(counts, seen, state.test), finding.alarm & counts
-        ones = xp.ones_like(state.alarm)
+        raised = xp.where(alarm, xp.ones_like(state.alarm), 0 * state.alarm)
         # On CPUs the base may factorise matrices, as the test does: one after the other.
-        later = episode._replace(features=order_after(episode.features, xp.where(alarm, ones, 0 * ones)))
+        later = episode._replace(features=order_after(episode.features, raised))
 
         def learnt(base: Any) -> Any:
             kept = base if self.base.off_policy else map_tree(lambda leaf: xp.asarray(leaf, copy=True), base)
@@ -125,13 +125,8 @@ class DetectAndRestart(Wrapper):
             fresh = map_tree(self._in_every_window, start)
             start = map_tree(lambda leaf: leaf[shortest], since)
             since = map_tree(lambda new, leaf: xp.where(expand_like(over, leaf), new, leaf), fresh, since)
-        return DetectingState(
-            base=where_tree(alarm, start, base),
-            since=since,
-            test=where_tree(alarm, test.restart(), test),
-            epoch=state.epoch + alarm,
-            alarm=xp.where(alarm, ones, 0 * ones),
-        )
+        base, test = where_tree(alarm, start, base), where_tree(alarm, test.restart(), test)
+        return DetectingState(base, since, test, state.epoch + alarm, raised)
 
     def diagnostics(self, state: DetectingState) -> dict[str, Array]:
         """Whether it restarted."""

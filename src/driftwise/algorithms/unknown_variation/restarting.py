@@ -68,12 +68,10 @@ class Restarting(Wrapper):
         seen, changed = self.detector.detect(state.detector, observed, draw.chance)
         detector, alarm = where_tree(counts, seen, state.detector), changed & counts
         base = self.base.update(state.base, features, plan._replace(drawn=draw.inner), episode)
-        return RestartingState(
-            base=where_tree(alarm, self.base.init(features), base),
-            detector=where_tree(alarm, self.detector.init(observed), detector),
-            epoch=state.epoch + alarm,
-            alarm=xp.where(alarm, xp.ones_like(state.alarm), xp.zeros_like(state.alarm)),
-        )
+        base = where_tree(alarm, self.base.init(features), base)
+        detector = where_tree(alarm, self.detector.init(observed), detector)
+        raised = xp.where(alarm, xp.ones_like(state.alarm), xp.zeros_like(state.alarm))
+        return RestartingState(base, detector, state.epoch + alarm, raised)
 
     def observation(self, plan: Plan, episode: Episode) -> Array:
         """The number that the detector observes of an episode."""
