@@ -5,7 +5,7 @@ import dataclasses
 import json
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -102,10 +102,8 @@ def _policies(texts: list[str], tables: dict[str, Any]) -> dict[str, Any]:
     """Return the policies of `--policy` and of a file: tables of parameters, or the bandits of files."""
     from driftwise.online import Bandit, NamedBandit, load
 
-    pairs, policies = [], dict[str, Any]()
-    for text in texts:
-        name, _, settings = text.partition(":")
-        pairs.append((name.strip(), _parameters([word for word in settings.split(",") if word.strip()])))
+    policies, parts = dict[str, Any](), (text.partition(":") for text in texts)
+    pairs = [(name.strip(), _parameters(split_words(settings))) for name, _, settings in parts]
     for name, table in [*pairs, *tables.items()]:
         if name in policies:
             raise InputError(f"--policy must have different names, got {name!r} twice")
@@ -120,7 +118,7 @@ def _policies(texts: list[str], tables: dict[str, Any]) -> dict[str, Any]:
     return policies or {_DEFAULT: {}}
 
 
-def _parameters(settings: list[str]) -> dict[str, Any]:
+def _parameters(settings: Sequence[str]) -> dict[str, Any]:
     """Return `key=value` pairs as TOML reads them, with dotted keys, numbers such as .5, and bare words."""
     lines = []
     for setting in settings:

@@ -64,10 +64,7 @@ def _base_with_defaults(base: Any, horizon: int) -> Any:
 
 
 def with_memory(agent: Agent, *, memory: int | None, tolerance: float) -> Agent:
-    """Return the agent with `RememberedLeastSquares` in the place of its `LeastSquares`.
-
-    A mixture keeps the memories that lose no weight above `tolerance`, and the last that does.
-    """
+    """Return the agent with `RememberedLeastSquares` in the place of its `LeastSquares`."""
     tolerance = require_number("tolerance", tolerance, above=0, at_most=1)
     if agent.needs:
         expected = "learn from what it earns alone where states cannot be counted"
@@ -85,6 +82,7 @@ def with_memory(agent: Agent, *, memory: int | None, tolerance: float) -> Agent:
         num = _MIXTURE_MEMORY if memory is None else require_count("memory", memory)
         memories = [index_part(agent.base, j) for j in range(agent.num_memories)]
         complete = [base for base in memories if memory_needed(base.forgetting, tolerance) <= num]
+        # Memories that lose no weight above the tolerance stay, and the last that does.
         kept = stack_parts([*complete, *[base for base in memories if base not in complete][-1:]])
         return RememberedMixture(dataclasses.replace(agent, base=kept), num)
     needed = max(memory_needed(point.forgetting, tolerance) for point in expand_grid(inner))

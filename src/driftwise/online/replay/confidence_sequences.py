@@ -95,7 +95,6 @@ class PlugInBound:
         self.squares += (outcome - self.total / self.count) ** 2
 
     def at(self, alpha: float) -> tuple[float, float]:
-        """Return the mean of the outcomes, of which there must be one, and its bound."""
         return self.earned / self.bets, (self.earned - math.log(1 / alpha) - self.cost) / self.bets
 
 

@@ -15,7 +15,6 @@ from driftwise.online.replay.options import ReplaySchedule
 
 Intervals = Mapping[str, Interval]  # by their kinds
 _NORMAL_95 = 1.959963984540054
-_ENOUGH = 2 - 1e-9  # events from which an error can be estimated, up to rounding
 _BURN_IN = 100  # events, whose variance decides where the asymptotic sequence is tightest
 
 
@@ -97,8 +96,7 @@ class WeightedMean:
 
     @property
     def estimate(self) -> Estimate:
-        """The mean with its standard error."""
-        if self.effective < _ENOUGH:
+        if self.effective < 2 - 1e-9:  # up to rounding
             return Estimate(self.mean, math.nan)
         correction = self.effective / (self.effective - 1)
         return Estimate(self.mean, math.sqrt(correction * max(self.squares, 0.0)) / self.weight)
@@ -124,7 +122,6 @@ class Tally:
 
     @property
     def estimates(self) -> Estimates:
-        """The estimates from all events so far."""
         count, snips = max(self._events, 1), self._means["SNIPS"]
         accepted, mean_weight = round(self._means["replay"].weight), (snips.weight + self._excess) / count
         values = {name: mean.estimate for name, mean in self._means.items()}
@@ -261,7 +258,6 @@ class Evaluator:
             self._window = Tally()
 
     def evaluation(self, algorithm: str, parameters: Mapping[str, Any], learnt: int) -> PolicyEvaluation:
-        """Return all estimates."""
         events, (rows, weights, rewards) = self._windows[-1].so_far.events, self._logged
         with np.errstate(invalid="ignore", divide="ignore"):
             columns = rows.astype(int), self._shares / events, weights / rows, rewards / weights
