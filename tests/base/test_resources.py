@@ -41,9 +41,9 @@ def test_limits_of_all_control_groups_around_a_process_count_less_what_is_used(
         (folder / limit).write_text("4096\n" if group == limited else "max\n")
         (folder / usage).write_text("1000\n")
         (folder / "memory.stat").write_text("anon 5\ninactive_file 300\n")
-    assert list(resources._left_to_groups()) == []
+    assert list(resources._limits_left()) == []
     (tmp_path / "told").write_text(told)
-    assert list(resources._left_to_groups()) == [4096 - 700]
+    assert list(resources._limits_left()) == [4096 - 700]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no such limit")
@@ -59,10 +59,9 @@ print(free_memory())
 
 
 def test_no_less_than_nothing_is_free_and_no_limit_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_left_to_groups", "_left_to_addresses"):
-        monkeypatch.setattr(resources, name, lambda: iter([]))
+    monkeypatch.setattr(resources, "_limits_left", lambda: iter([]))
     assert free_memory() > 4096
-    monkeypatch.setattr(resources, "_left_to_groups", lambda: iter([-5]))
+    monkeypatch.setattr(resources, "_limits_left", lambda: iter([-5]))
     assert free_memory() == 0
 
 

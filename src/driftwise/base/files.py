@@ -59,18 +59,12 @@ def require_regular_file(path: str | os.PathLike[str]) -> None:
 
 
 def replace_file(path: Path, *content: bytes | memoryview) -> None:
-    """Write a file under a temporary name, then put it in the place of the old one, with the mode of that.
-
-    A link stays one, to the new file. What is not a file is not replaced.
-    """
+    """Write a temporary file, then put it in the place of the old one, or of a link's, with the same mode."""
     _replace_files({path: content})
 
 
 def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
-    """Replace files that belong together, all of them or none; the last one seals the set.
-
-    The old seal goes before the first file is replaced, so a folder with a seal is never a mixture.
-    """
+    """Replace files that belong together, or none; the last one seals them: what it seals is no mixture."""
     paths = [folder / name for name in contents]
     _replace_files({path: (content,) for path, content in zip(paths, contents.values(), strict=True)})
     return paths
@@ -91,7 +85,7 @@ def _replace_files(contents: Mapping[Path, Iterable[bytes | memoryview]]) -> Non
                 os.fsync(file.fileno())
             if path.exists():
                 temporary_path(path).chmod(stat.S_IMODE(path.stat().st_mode))
-        if len(paths) > 1:
+        if len(paths) > 1:  # a set without a seal may be a mixture
             paths[-1].unlink(missing_ok=True)
         for path in paths:
             os.replace(temporary_path(path), path)

@@ -38,7 +38,7 @@ def free_memory() -> int:
             available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         except (AttributeError, OSError, ValueError):  # Windows
             available = sys.maxsize
-    return max(0, min([available, *_left_to_groups(), *_left_to_addresses()]))
+    return max(0, min([available, *_limits_left()]))
 
 
 def _control_groups() -> Iterator[tuple[str, Path]]:
@@ -62,8 +62,8 @@ def cpu_quota() -> float:
     return quota
 
 
-def _left_to_groups() -> Iterator[int]:
-    """Limits of the control groups around this process, less what they use."""
+def _limits_left() -> Iterator[int]:
+    """Limits of control groups and of the address space (`ulimit -v`), less what is used of them."""
     for name, folder in _control_groups():
         _, limit, usage = _CONTROLLERS[name]
         with contextlib.suppress(OSError, ValueError):
@@ -71,10 +71,6 @@ def _left_to_groups() -> Iterator[int]:
             cached = facts.get("total_inactive_file", facts.get("inactive_file", 0))
             used = int((folder / usage).read_text()) - int(cached)  # file pages can be dropped
             yield int((folder / limit).read_text()) - used
-
-
-def _left_to_addresses() -> Iterator[int]:
-    """The limit of this process' address space (`ulimit -v`), less what it has of it."""
     with contextlib.suppress(ImportError, OSError):  # Windows; no /proc
         import resource
 

@@ -61,10 +61,9 @@ def _make_members(path: str, table: Mapping[str, Any], num_episodes: int) -> dic
 
 def parts_of(kind: str) -> dict[str, type]:
     """Return the registered parts that a table of this key may name, by their names."""
-    required, known = _MEMBERS[kind], CONFIGURABLE.items()
-    if isinstance(required, str):
-        return {name: cls for name, cls in known if hasattr(cls, required)}
-    return {name: cls for name, cls in known if issubclass(cls, required)}
+    required: Any = _MEMBERS[kind]
+    fits: Callable[[type, Any], bool] = hasattr if isinstance(required, str) else issubclass
+    return {name: cls for name, cls in CONFIGURABLE.items() if fits(cls, required)}
 
 
 def _make_member(path: str, kind: str, value: Any, num_episodes: int) -> Any:

@@ -71,10 +71,7 @@ class Experiment:
 
     @property
     def config(self) -> ConfigTable:
-        """The content of its file, from which `experiment_of` makes the same experiment.
-
-        Environments and agents that were made in Python, and not from tables, are left out.
-        """
+        """The content of its file, for `experiment_of`, without environments and agents made in Python."""
         chosen = {name: own for name, own in vars(self).items() if own != getattr(Experiment, name, None)}
         return {name.removesuffix("_"): value for name, value in chosen.items() if _is_plain(value)}
 

@@ -74,10 +74,7 @@ def prepare(
     num_runs: int | None = None,
     seed: int | None = None,
 ) -> Study:
-    """Make everything that an experiment describes, at its own sizes unless others are given; run nothing.
-
-    Plugins of installed packages, and the modules that it names, are imported first.
-    """
+    """Make all that an experiment describes, after its plugins, at its own sizes unless others are given."""
     sizes: Any = {"num_episodes": experiment.episodes, "num_runs": experiment.runs, "seed": experiment.seed}
     for name, value in (("num_episodes", num_episodes), ("num_runs", num_runs), ("seed", seed)):
         if value is not None:

@@ -92,10 +92,7 @@ def resume(
 
 
 def advance_in_parts(simulation: Work) -> Iterator[bool]:
-    """Advance a simulation to its end; yields about every second, or more often, whether a checkpoint is due.
-
-    One is due at the end. All that is done before the next part counts as the cost of a checkpoint.
-    """
+    """Advance a simulation in parts of about a second; yield whether a checkpoint is due, as at the end."""
     next_due = time.monotonic() + _SECONDS_BETWEEN
     while not simulation.finished:
         simulation.advance(SECONDS_AT_ONCE)
@@ -104,7 +101,7 @@ def advance_in_parts(simulation: Work) -> Iterator[bool]:
         yield due
         if due:
             now = time.monotonic()
-            next_due = now + max(_SECONDS_BETWEEN, (now - started) / _TIME_SHARE)
+            next_due = now + max(_SECONDS_BETWEEN, (now - started) / _TIME_SHARE)  # it took since `started`
 
 
 def pack_checkpoint(simulation: Work, arrays: Mapping[str, np.ndarray] | None = None) -> bytes:

@@ -110,10 +110,7 @@ class Split(NamedTuple):
         return NamedSharding(Mesh(np.array(self.devices), (_RUNS,)), spec)
 
     def spread(self, play: Callable[..., Any]) -> Callable[..., Any]:
-        """Return `play(shared, state, keys)` of a block as a function of all runs, on all devices.
-
-        States have shape `[grid, runs, ...]`, keys `[runs, ...]` and records `[episodes, grid, runs, ...]`.
-        """
+        """Return `play(shared, state, keys)` of a block as a function of all runs, on all devices."""
         if len(self.devices) * self.num_blocks == 1:
             return play
 
@@ -130,6 +127,7 @@ class Split(NamedTuple):
             joined = jnp.moveaxis(recorded, 0, 2)
             return states, joined.reshape(*joined.shape[:2], -1, *joined.shape[4:])
 
+        # Keys have shape [runs, ...], states [grid, runs, ...], records [episodes, grid, runs, ...].
         shared, keys, states, records = (self.place(axis).spec for axis in (None, 0, 1, 2))
         mesh, inputs, outputs = self.place().mesh, (shared, states, keys), (states, records)
         return jax.shard_map(on_device, mesh=mesh, in_specs=inputs, out_specs=outputs, check_vma=False)

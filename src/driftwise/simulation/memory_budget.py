@@ -32,10 +32,7 @@ class Footprint(NamedTuple):
 
 
 def require_task_memory(tasks: Sequence[Task], *, at_once: int = 1, split: bool = False) -> None:
-    """Refuse tasks whose curves do not fit into memory, or of which `at_once` do not fit into a device.
-
-    All curves are kept; of tasks that will be `split`, only some of the runs play at once.
-    """
+    """Refuse tasks whose curves do not fit into memory, or of which `at_once`, `split` or not, do not."""
     footprints = [measure_footprint(task) for task in tasks]
     kept = sum(task.num_runs * shapes.curves for task, shapes in zip(tasks, footprints, strict=True))
     require_memory("curves", kept, _sizes(tasks[0], "record_every"))
