@@ -94,11 +94,10 @@ def audit_agent(
     subject = _subject(agent, environment, num_episodes, delta, beta_scale)
     if isinstance(subject, str):
         return (), (Skipped(*where, "", subject),)
-    if isinstance(subject, Subject):
-        unmet = subject.unmet_conditions()
-        lemmas = [own for own in LEMMAS.values() if own.view in (Snapshot, Trace)]
-    else:  # of the memories of a mixture, only statements about what they compute are checked
-        unmet = subject.memories[0].unmet_conditions()
+    first = subject if isinstance(subject, Subject) else subject.memories[0]
+    unmet = first.unmet_conditions()
+    lemmas = [own for own in LEMMAS.values() if own.view in (Snapshot, Trace)]
+    if first is not subject:  # of a mixture's memories only what they compute is checked
         lemmas = [own for own in LEMMAS.values() if own.view is not Trace and own.group == "this agent"]
         lemmas = [own for own in lemmas if own.kind in ("identity", "always")]
     reasons = {own: "; ".join(unmet[name] for name in own.needs if name in unmet) for own in lemmas}
@@ -111,7 +110,7 @@ def audit_agent(
     radii = [own.sides for own in evidence if own.lemma.name == "theory_radius"]
     share = float(min(((radius / required).min() for _, required, radius in radii), default=math.inf))
     share = 1.0 if abs(share - 1) < SHARE_ROUNDING else share
-    findings = tuple(statement.finding(where, subject.delta, share) for statement in evidence)
+    findings = tuple(statement.finding(where, first.delta, share) for statement in evidence)
     return findings, tuple(Skipped(*where, own.name, why) for own, why in reasons.items() if why)
 
 

@@ -36,10 +36,6 @@ class MixtureSubject:
         agents = (index_part(self.agent.base, j) for j in range(number))
         return tuple(Subject(agent, *sizes, is_memory=True) for agent in agents)
 
-    @property
-    def delta(self) -> float:
-        return self.memories[0].delta
-
     @cached_property
     def prior(self) -> np.ndarray:
         """`π`, `[J]`: uniform, with an extra share for the last memory."""
@@ -77,7 +73,8 @@ class MixtureSnapshot:
             return weights.T
         chosen = weights.argmax(-1)
         if self.subject.agent.decision == "draw":
-            (uniform,) = random.draw_uniform(random.fold(self.played.keys[1], 1), 1, float)
+            key = random.fold(self.played.keys[1], 1)  # the address at which mixtures draw
+            (uniform,) = random.draw_uniform(key, 1, float)
             cumulative = np.cumsum(weights, axis=-1)
             chosen = np.sum(cumulative <= uniform * cumulative[:, -1:], axis=-1)
         return np.eye(weights.shape[-1])[:, chosen]
