@@ -15,7 +15,6 @@ import numpy as np
 
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 
-_WINDOW, _TOLERANCE = 20, 0.05
 _BATCHES, _NEAR = 10, 1e-9  # stretches of a run whose means are compared; values that count as equal
 _ROUNDING = 1e-12
 
@@ -66,8 +65,8 @@ def adaptation(
     changes: Sequence[int],
     *,
     frozen: Any = None,
-    window: int = _WINDOW,
-    tolerance: float = _TOLERANCE,
+    window: int = 20,
+    tolerance: float = 0.05,
 ) -> tuple[Adaptation, ...]:
     r"""Return the scores of a run at each of its changes.
 

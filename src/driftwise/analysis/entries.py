@@ -6,18 +6,20 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping
 from importlib.resources import files
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from driftwise.algorithms import ALGORITHMS, Algorithm
 from driftwise.algorithms.algorithm import FAMILIES
 from driftwise.analysis.docstrings import Docstring, fill_prose, readable
 from driftwise.analysis.examples import make_example
+from driftwise.analysis.statistics.formatting import format_count
 from driftwise.analysis.table import Table, words
 from driftwise.analysis.terminal import terminal_text
 from driftwise.base.schema import format_call
 from driftwise.base.validation import ArgumentError, suggest_name
 from driftwise.environments import ENVIRONMENTS, Environment
-from driftwise.experiments import EXPERIMENTS, Experiment
+from driftwise.experiments import EXPERIMENTS
 from driftwise.experiments.building import parts_of
 from driftwise.scenarios.scenario import LEVELS, SUITES, Scenario, all_scenarios
 
@@ -35,11 +37,8 @@ def algorithms_table() -> Table:
         return rank, algorithm.paper == "baseline", algorithm.forgetting.startswith("none"), algorithm.name
 
     headings = ("algorithm", "problem", "forgetting", "exploration", "bound on dynamic regret", "paper")
-    rows = [
-        (a.name, *(getattr(a, fact) for fact in _FACTS), a.paper)
-        for a in sorted(ALGORITHMS.values(), key=place)
-    ]
-    return Table.of("algorithms", words(*headings), rows)
+    facts = attrgetter("name", *_FACTS, "paper")
+    return Table.of("algorithms", words(*headings), map(facts, sorted(ALGORITHMS.values(), key=place)))
 
 
 def _makers(kind: str) -> Mapping[str, Any]:
@@ -79,21 +78,20 @@ class Paper(NamedTuple):
 
     bibtex: str
     title: str
-    names: frozenset[str]  # by which texts cite it, as "Touati & Vincent 2020"
+    names: tuple[str, ...]  # by which texts cite it, as "Touati & Vincent 2020"
 
 
 @functools.cache
 def papers() -> tuple[Paper, ...]:
     """Return the bibliography."""
-    found, text = [], (files("driftwise.analysis") / "references.bib").read_text(encoding="utf-8")
+    entries, text = [], (files("driftwise.analysis") / "references.bib").read_text(encoding="utf-8")
     for bibtex in filter(None, map(str.strip, text.split("\n\n"))):
         fields = dict(re.findall(r"^  (\w+) = \{(.*)\},?$", bibtex, re.MULTILINE))
         *others, last = [author.split(",")[0] for author in fields["author"].split(" and ")]
         listed = f"{', '.join(others)} & {last}" if others else last
-        first = others[0] if others else last
-        names = frozenset(f"{authors} {fields['year']}" for authors in (listed, f"{first} et al."))
-        found.append(Paper(bibtex, fields["title"], names))
-    return tuple(found)
+        authors = listed, f"{[*others, last][0]} et al."
+        entries.append(Paper(bibtex, fields["title"], tuple(f"{own} {fields['year']}" for own in authors)))
+    return tuple(entries)
 
 
 def find_papers(text: str) -> list[Paper]:
@@ -114,12 +112,8 @@ def entry_text(name: str, width: int) -> str:
     for kind in KINDS:
         if name not in _names(kind):
             continue
-        if kind == "experiments":
-            title, sections = _experiment_entry(EXPERIMENTS[name], width - 2)
-        elif kind == "scenarios":
-            title, sections = _scenario_entry(name, width - 2)
-        else:
-            title, sections = _maker_entry(kind, name, width - 2)
+        describe = {"experiments": _experiment_entry, "scenarios": _scenario_entry}.get(kind, _maker_entry)
+        title, sections = describe(kind, name, width - 2)
         lines = [fill_prose(f"{name} ({_singular(kind)}). {title}", width)]
         for heading, text in sections.items():
             if text:
@@ -141,7 +135,8 @@ def _names(kind: str) -> list[str]:
     return [*listed, *all_scenarios()] if kind == "scenarios" else listed  # made of the listed words
 
 
-def _experiment_entry(experiment: Experiment, width: int) -> tuple[str, dict[str, str]]:
+def _experiment_entry(kind: str, name: str, width: int) -> tuple[str, dict[str, str]]:
+    experiment = EXPERIMENTS[name]
     environments = (experiment.environments or {"": experiment.environment or {}}).values()
     names = (env.name if isinstance(env, Environment) else str(env.get("type")) for env in environments)
     return experiment.summary, {
@@ -153,7 +148,7 @@ def _experiment_entry(experiment: Experiment, width: int) -> tuple[str, dict[str
     }
 
 
-def _scenario_entry(name: str, width: int) -> tuple[str, dict[str, str]]:
+def _scenario_entry(kind: str, name: str, width: int) -> tuple[str, dict[str, str]]:
     """Return the summary of a scenario; of a word, what it stands for, and the first scenario that moves."""
     scenarios = all_scenarios()
     if name in scenarios:
@@ -163,10 +158,8 @@ def _scenario_entry(name: str, width: int) -> tuple[str, dict[str, str]]:
         moving = (scenario for scenario in scenarios.values() if scenario.move != "none")
         having = (scenario for scenario in moving if name in {getattr(scenario, part) for part in LEVELS})
         scenario = next(having, Scenario("linear_bandit"))
-    sizes = [
-        f"{size}: {suite.rounds:,} rounds, {suite.runs:,} run{'s' * (suite.runs > 1)}"
-        for size, suite in SUITES.items()
-    ]
+    suites = SUITES.items()
+    sizes = (f"{size}: {own.rounds:,} rounds, {format_count(own.runs, 'run')}" for size, own in suites)
     example = [
         "import driftwise as dw",
         f'name = "{scenario.name}"',

@@ -65,18 +65,13 @@ def _algorithm_example(algorithm: Algorithm) -> tuple[list[str], dict[str, Any]]
     call = f"agent = dw.algorithms.{algorithm.name}{'.tuned' * is_tuned}"
     call = _format_call(call, [first, *(f"{name}={code}" for name, code in codes.items())])
     environment = _data()["environments"].get(algorithm.problem, "combination_lock")
-    if algorithm.problem == "linear bandit":
-        size, drift = f"num_rounds={_EPISODES}", {}
-    else:
+    size, drift = f"num_rounds={_EPISODES}", {}
+    if algorithm.problem != "linear bandit":
         size = f"drift=dw.drift.Abrupt(at=[{_EPISODES // 2}])"
         drift = {"drift": {"type": "Abrupt", "at": ["50%"]}}
-    lines = [
-        "import driftwise as dw",
-        *_imports(call),
-        "",
-        f"environment = dw.environments.{environment}({size})",
-    ]
-    lines += [call, f"result = dw.simulate(agent, environment, num_episodes={_EPISODES}, num_runs=8)"]
+    lines = ["import driftwise as dw", *_imports(call), ""]
+    lines += [f"environment = dw.environments.{environment}({size})", call]
+    lines += [f"result = dw.simulate(agent, environment, num_episodes={_EPISODES}, num_runs=8)"]
     agent = {"algorithm": algorithm.name, **({"tuned": True} if is_tuned else {}), **given}
     return lines, {"environment": {"type": environment, **drift}, "agents": {algorithm.name: agent}}
 

@@ -97,14 +97,12 @@ def figure_data(value: Any) -> Any:
 
 def write_html(page: Page) -> str:
     """Return the page as HTML."""
-    environment = Environment(
-        loader=PackageLoader("driftwise.analysis"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
+    loader, lines = (
+        PackageLoader("driftwise.analysis"),
+        ("trim_blocks", "lstrip_blocks", "keep_trailing_newline"),
     )
+    options: dict[str, Any] = dict.fromkeys(lines, True)
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, **options)
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "allow_nan": False}
 
     def write_part(part: PageBlock | Section | Article) -> Markup:

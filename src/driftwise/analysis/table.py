@@ -124,10 +124,8 @@ class Table:
         for tag, row in [("th", headings), *(("td", row) for row in self.rows)]:
             lines.append("<tr>")
             for column, cell in zip(self.columns, row, strict=True):
-                style = (
-                    f"text-align: {'right' if column.fields else 'left'}{'; font-weight: bold' * cell.best}"
-                )
-                lines.append(f'<{tag} style="{style}">{html.escape(cell.text)}</{tag}>')
+                side, weight = "right" if column.fields else "left", "; font-weight: bold" * cell.best
+                lines.append(f'<{tag} style="text-align: {side}{weight}">{html.escape(cell.text)}</{tag}>')
             lines.append("</tr>")
         return f"<table>{title}{''.join(lines)}</table>"
 

@@ -207,6 +207,12 @@ class ReportData:
         return () if isinstance(environment, str) else tuple(environment.changes(self.num_episodes))
 
     @cached_property
+    def variation(self) -> float:
+        """The environment's variation over all episodes; NaN where it cannot be rebuilt."""
+        environment = self.environment
+        return math.nan if isinstance(environment, str) else environment.variation(self.num_episodes).total
+
+    @cached_property
     def drift(self) -> np.ndarray | None:
         """Distance of the model from the first at every point, 0 to 1; `None` if constant or unknown."""
         environment = self.environment

@@ -114,12 +114,6 @@ def exponents_legend(table: Table) -> str:
     return legend
 
 
-class _Point(NamedTuple):
-    data: ReportData
-    num_episodes: int
-    variation: float
-
-
 def _fixed(key: str, value: Any) -> Any:
     """An entry of an environment without what may differ along a sweep: the extent of its drift."""
     if key not in _DRIFT_TABLES or not isinstance(value, Mapping):
@@ -129,28 +123,26 @@ def _fixed(key: str, value: Any) -> Any:
 
 def find_sweeps(report: Report) -> tuple[Sweep, ...]:
     """Return all sweeps among the environments: three or more sizes with everything else equal."""
-    kinds = defaultdict[str, list[_Point]](list)
+    kinds = defaultdict[str, list[ReportData]](list)
     for data in report.values():
-        if not isinstance(data.environment, str):
-            variation = data.environment.variation(data.num_episodes).total
+        if data.variation > 0:
             entries = data.environment_config.items()
             kind = json.dumps({key: _fixed(key, own) for key, own in entries if key not in _FREE_KEYS})
-            if variation > 0:
-                kinds[kind].append(_Point(data, data.num_episodes, variation))
+            kinds[kind].append(data)
     sweeps = []
     for _, points in sorted(kinds.items()):
         for along, fixed, group in _groups(points):
             sizes = np.sort([float(getattr(point, along)) for point in group])
             if len(np.unique(sizes)) >= _MIN_SIZES:
                 if len(kinds) > 1:
-                    fixed += f", in {', '.join(point.data.environment_label for point in group)}"
+                    fixed += f", in {', '.join(point.environment_label for point in group)}"
                 group = sorted(group, key=attrgetter(along))
-                fits = (_fit(label, along, group, sizes) for label in group[0].data.labels)
+                fits = (_fit(label, along, group, sizes) for label in group[0].labels)
                 sweeps.append(Sweep(along, fixed, sizes, tuple(fits)))
     return tuple(sweeps)
 
 
-def _groups(points: list[_Point]) -> Iterator[tuple[str, str, list[_Point]]]:
+def _groups(points: list[ReportData]) -> Iterator[tuple[str, str, list[ReportData]]]:
     """Points of one variation, up to the steps it is made of, and points of one length."""
     rest = sorted(points, key=attrgetter("variation"))
     while rest:
@@ -161,24 +153,22 @@ def _groups(points: list[_Point]) -> Iterator[tuple[str, str, list[_Point]]]:
         yield "variation", f"K = {length:,}", [point for point in points if point.num_episodes == length]
 
 
-def _fit(label: str, along: str, points: Sequence[_Point], sizes: np.ndarray) -> Fit:
-    finals = [point.data.results[label].cumulative_regret[:, -1] for point in points]
+def _fit(label: str, along: str, points: Sequence[ReportData], sizes: np.ndarray) -> Fit:
+    finals = [point.results[label].cumulative_regret[:, -1] for point in points]
     scores = np.stack(finals, axis=1)  # [runs, points]
-    means, exponent = scores.mean(axis=0), scaling_exponent(scores, sizes)
-    data = points[0].data
-    entry = data.agents[label]
-    table = {**data.config.get("agents", {}).get(entry.get("name"), {}), **entry.get("point", {})}
+    means, exponent, entry = scores.mean(axis=0), scaling_exponent(scores, sizes), points[0].agents[label]
+    table = {**points[0].config.get("agents", {}).get(entry.get("name"), {}), **entry.get("point", {})}
     bound, share = declared_bound(table), math.nan
     if bound is None:
         return Fit(label, means, exponent, None, None, share)
     if is_about(bound, table):
         given = {name: table[name] for name in ("delta", "noise_scale", "norm_bound") if name in table}
         totals = []
-        for data, num_episodes, variation in points:
+        for data in points:
             environment: Any = data.environment
             own = {"mu_bound": environment.mu_bound} if isinstance(environment, LinearMdp) else {}
             spec = environment.spec
-            setting = Setting(spec.dim, num_episodes, variation, spec.horizon, **given, **own)
+            setting = Setting(spec.dim, data.num_episodes, data.variation, spec.horizon, **given, **own)
             totals.append(bound.evaluate(setting).total)
         share = float(max(means / totals))
     return Fit(label, means, exponent, bound, getattr(bound.exponents, along), share)

@@ -107,17 +107,11 @@ def report_html(report: Report) -> str:
             kicker, text = "" if name == label else name, f"{finding(own)}. {details(own)}"
             sections = [Article(label, sections, kicker, text, f"environment-{number}")]
         parts += sections
-    return write_html(
-        Page(
-            title=experiment,
-            kicker=" · ".join((experiment, environments, *sizes)),
-            heading=f"{heading}.",
-            lead=f"{lead}{about}",
-            parts=[*_sections(OPENING, report), *parts, *_sections(CLOSING, report)],
-            legend=data.styles,
-            version=manifest_text((data.manifest.get("versions") or {}).get("driftwise", "")),
-        )
-    )
+    kicker = " · ".join((experiment, environments, *sizes))
+    parts = [*_sections(OPENING, report), *parts, *_sections(CLOSING, report)]
+    version = manifest_text((data.manifest.get("versions") or {}).get("driftwise", ""))
+    text = kicker, f"{heading}.", f"{lead}{about}"
+    return write_html(Page(experiment, *text, parts, legend=data.styles, version=version))
 
 
 def _sections(panels: Panels, data: Report | ReportData) -> list[Section]:

@@ -69,24 +69,16 @@ def paired_difference(
     """
     first, second = require_runs("first", first), require_runs("second", second)
     require_choice("better", better, DIRECTIONS)
-    for what, sizes in {
-        "number of runs": (len(first), len(second)),
-        "shape": (first.shape, second.shape),
-    }.items():
+    for what, *sizes in ("number of runs", len(first), len(second)), ("shape", first.shape, second.shape):
         if sizes[0] != sizes[1]:
             got = f"{sizes[0]} and {sizes[1]}"
             raise ArgumentError("first and second", f"have the same {what}", (first, second), got)
     differences = rounded_difference(first, second)
     mean, half_width = mean_interval(differences, level)
     wins = differences < 0 if better == "lower" else differences > 0
-    return PairedDifference(
-        mean,
-        mean - half_width,
-        mean + half_width,
-        t_test(differences),
-        sign_flip_test(differences, num_resamples=num_resamples, seed=seed),
-        (wins + (differences == 0) / 2).mean(axis=0),
-    )
+    tests = t_test(differences), sign_flip_test(differences, num_resamples=num_resamples, seed=seed)
+    share_better = (wins + (differences == 0) / 2).mean(axis=0)
+    return PairedDifference(mean, mean - half_width, mean + half_width, *tests, share_better)
 
 
 def t_test(differences: np.ndarray) -> np.ndarray:
