@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -31,10 +32,7 @@ _SYMBOLS = ("η", "memory", "β", "c", "Δ")
 
 
 def extract_numbers(config: Mapping[str, Any], variation: float | None) -> list[AgentNumbers]:
-    """Return the numbers in the configuration of an agent, or of the one it wraps, and its variation.
-
-    Of an agent with candidates there is an entry for each of them.
-    """
+    """Return an entry for each candidate, or one, from the configuration of an agent or of what it wraps."""
     candidates = []
     for j in range(_num_candidates(config)):
         own = _candidate(config, j)
@@ -71,12 +69,9 @@ def _candidate(config: Mapping[str, Any], j: int) -> dict[str, Any]:
 
 def number_columns(agents: Iterable[AgentNumbers]) -> dict[str, TableColumn]:
     """Return a column for each kind of number that some agent has, by the name of its field."""
-    columns = zip(AgentNumbers._fields, _SYMBOLS, zip(*agents, strict=True), strict=False)
-    return {
-        field: TableColumn(symbol, (field,))
-        for field, symbol, values in columns
-        if not all(map(math.isnan, values))
-    }
+    known = [not all(map(math.isnan, values)) for values in zip(*agents, strict=True)]
+    columns = itertools.compress(zip(AgentNumbers._fields, _SYMBOLS, strict=True), known)
+    return {field: TableColumn(symbol, (field,)) for field, symbol in columns}
 
 
 def number_cell(field: str, numbers: Iterable[AgentNumbers]) -> Cell:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -182,8 +181,7 @@ class FinishedStudy:
         return f"<study {self.manifest['experiment']}: {agents}: {sizes}{lowest}>"
 
     def _repr_html_(self) -> str:
-        from driftwise.analysis.matplotlib_figures import figure_bytes
+        from driftwise.analysis.matplotlib_figures import image_tag
 
-        picture = base64.b64encode(figure_bytes(report_figure(self.data), format="png", dpi=70)).decode()
-        image = f'<img alt="regret over episodes" src="data:image/png;base64,{picture}">'
+        image = image_tag(report_figure(self.data), "regret over episodes", dpi=70)
         return f"<div>{html.escape(repr(self)[1:-1])}{self.table()._repr_html_()}{image}</div>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
 import re
@@ -169,6 +170,12 @@ def figure_bytes(drawing: Drawing, **options: Any) -> bytes:
 def png_bytes(drawing: Drawing) -> bytes:
     """Return a figure as PNG."""
     return figure_bytes(drawing, format="png", dpi=150)
+
+
+def image_tag(drawing: Drawing, text: str, dpi: int) -> str:
+    """Return a figure as an HTML element, with a text for readers who do not see it."""
+    picture = base64.b64encode(figure_bytes(drawing, format="png", dpi=dpi)).decode()
+    return f'<img alt="{text}" src="data:image/png;base64,{picture}">'
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import html
 from collections.abc import Iterator, Mapping
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
-_SMALL = (4.6, 2.3)  # inches of the figure in a cell
-_MAX_CURVES = 60  # of a grid, in it
+_MAX_CURVES = 60  # of a grid, in the figure of a cell
 _MAX_ROWS = 12  # of the table in a cell
 
 
@@ -74,9 +72,8 @@ def summary_table(result: Result) -> Table:
     means, half_widths = (np.ravel(part) for part in final_regret(result))
     best = (means == means.min()) & bool(result.grid)  # one alone is not the best of anything
     reward = np.average(result.returns, axis=-1, weights=result.lengths).mean(axis=-1)
-    columns = {
-        TableColumn(name, (name,)): cells("{:g}".format, own.ravel()) for name, own in result.varied.items()
-    }
+    varied = result.varied.items()
+    columns = {TableColumn(name, (name,)): cells("{:g}".format, own.ravel()) for name, own in varied}
     regrets = cells(format_half_width, means, half_widths, best=best)
     columns[TableColumn("final regret", ("final_regret", "half_width"))] = regrets
     columns[TableColumn("reward of an episode", ("reward",))] = cells(format_number, np.ravel(reward))
@@ -99,11 +96,8 @@ def result_figure(result: Result, **look: Any) -> Drawing:
     """Plot regret over time of every agent of a grid, in the style of reports."""
     with require_extra("plot", "cli"):
         from driftwise.analysis.matplotlib_figures import regret_plot, show_in_notebook
-    curves = RegretCurves(
-        _environment(result),
-        {label or "regret": own for label, own in _agents(result)},
-        result.manifest.get("changes", ()),
-    )
+    results = {label or "regret": own for label, own in _agents(result)}
+    curves = RegretCurves(_environment(result), results, result.manifest.get("changes", ()))
     return show_in_notebook(regret_plot([curves], title=_agent(result), note=_sizes(result), **look))
 
 
@@ -124,14 +118,13 @@ def result_html(result: Result) -> str:
     num_agents = int(np.prod(result.grid))
     table = replace(summary_table(result), title="")._repr_html_() if 1 < num_agents <= _MAX_ROWS else ""
     with contextlib.suppress(ModuleNotFoundError):  # without matplotlib the numbers are there all the same
-        figure = base64.b64encode(_small_png(result)).decode()
-        lines.append(f'<img alt="cumulative regret over episodes" src="data:image/png;base64,{figure}">')
+        lines.append(_small_image(result))
     return f"<div>{'<br>'.join(lines)}{table}</div>"
 
 
-def _small_png(result: Result) -> bytes:
+def _small_image(result: Result) -> str:
     """Return cumulative regret over episodes: of a grid, the lowest mean in colour and some others faint."""
-    from driftwise.analysis.matplotlib_figures import figure_bytes, small_plot
+    from driftwise.analysis.matplotlib_figures import image_tag, small_plot
 
     points = result.cumulative_regret.reshape(-1, *result.cumulative_regret.shape[-2:])
     lowest = points[int(np.argmin(points[..., -1].mean(axis=-1)))]
@@ -139,4 +132,4 @@ def _small_png(result: Result) -> bytes:
     curves.append(mean_curve("", 0, *mean_interval(lowest)))
     axes = Axis("episode"), Axis("cumulative regret", from_zero=not result.signed)
     figure = Figure("regret", curves, *axes, "", x=result.episodes)
-    return figure_bytes(small_plot(figure, _SMALL), format="png", dpi=80)
+    return image_tag(small_plot(figure, (4.6, 2.3)), "cumulative regret over episodes", dpi=80)
