@@ -179,16 +179,10 @@ def register(
         if (stated is None) == (bound == ""):
             given = f"bound of {recipe.__name__} must stand in the catalogue or with its recipe"
             raise ValueError(f"{given}, got {'neither' if stated is None else 'both'}")
-        algorithm = Algorithm(
-            _validated(recipe, recipe.__name__),
-            problem or FAMILIES[family],
-            forgetting,
-            exploration,
-            bound if stated is None else stated.summary,
-            paper or " ".join(papers[0].split()),
-            family != "unknown_variation" if takes_grids is None else takes_grids,
-            takes_arms,
-        )
+        row = problem or FAMILIES[family], forgetting, exploration, stated.summary if stated else bound
+        cited = paper or " ".join(papers[0].split())
+        is_grid = family != "unknown_variation" if takes_grids is None else takes_grids
+        algorithm = Algorithm(_validated(recipe, recipe.__name__), *row, cited, is_grid, takes_arms)
         ALGORITHMS.add(algorithm)
         return algorithm
 

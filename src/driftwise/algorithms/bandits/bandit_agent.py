@@ -113,14 +113,11 @@ def tune_memory(spec: Spec, **run: Unpack[BanditRun]) -> dict[str, Any]:
     A published tuning comes with the published radius.
     """
     window = bandit_tuning.bandit_window(dim=spec.dim, **run)
-    return dict(
-        rate=bandit_tuning.bandit_rate(dim=spec.dim, **run),
-        length=window,
-        period=window,
-        ridge=bandit_tuning.bandit_ridge(dim=spec.dim, ridge=add_defaults(BanditRun, run)["ridge"]),
-        num_episodes=run["num_episodes"],
-        confidence="published" if run.get("tuning") == "published" else "uniform",
-    )
+    rate = bandit_tuning.bandit_rate(dim=spec.dim, **run)
+    ridge = bandit_tuning.bandit_ridge(dim=spec.dim, ridge=add_defaults(BanditRun, run)["ridge"])
+    confidence = "published" if run.get("tuning") == "published" else "uniform"
+    numbers = dict(rate=rate, length=window, period=window, ridge=ridge)
+    return dict(**numbers, num_episodes=run["num_episodes"], confidence=confidence)
 
 
 @tuned_by(tune_ridge, "ridge")

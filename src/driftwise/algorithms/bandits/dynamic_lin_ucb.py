@@ -107,13 +107,10 @@ class ModelPool(Wrapper):
         slot = _oldest_best(xp.where(alive, badness, _FREE), state.created)
         new = create & (xp.arange(self.capacity) == slot)
         empty = self.base.init(FeatureTable(models.gram[0]))  # rows of d numbers: all it looks at
-        return state._replace(
-            models=map_tree(lambda fresh, old: xp.where(expand_like(new, old), fresh, old), empty, models),
-            alive=alive | new,
-            created=xp.where(new, state.tick, state.created),
-            num_wrong=xp.where(new, 0, state.num_wrong),
-            num_created=state.num_created + xp.astype(create, state.tick.dtype),
-        )
+        models = map_tree(lambda fresh, old: xp.where(expand_like(new, old), fresh, old), empty, models)
+        created, num_wrong = xp.where(new, state.tick, state.created), xp.where(new, 0, state.num_wrong)
+        state = state._replace(models=models, alive=alive | new, created=created, num_wrong=num_wrong)
+        return state._replace(num_created=state.num_created + xp.astype(create, state.tick.dtype))
 
     def _badness(self, state: PoolState) -> tuple[Array, Array]:
         """The share of wrong predictions and how far it may be off; a new model counts as judged once."""

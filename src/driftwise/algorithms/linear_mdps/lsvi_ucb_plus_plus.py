@@ -148,13 +148,10 @@ def tune_lsvi_ucb_plus_plus(
     start, root = math.sqrt(dim * ridge), math.sqrt(dim)
     noise = require_number("noise_scale", noise_scale, at_least=0) / horizon
     of_rewards = ConfidenceRadius(noise, root, delta, "determinant", "epochs", shares=horizon, scale=scale)
-    return dict(
-        radius=scale * (horizon * start + root * math.log1p(odds)),
-        lower_radius=scale * horizon * (start + dim * root * math.log(odds)),
-        squares_radius=scale * horizon**2 * (start + dim * root * math.log(odds)),
-        ridge=ridge,
-        reward_radius=of_rewards if rewards == "learnt" else 0.0,
-    )
+    radius, wider = horizon * start + root * math.log1p(odds), start + dim * root * math.log(odds)
+    radii = dict(lower_radius=scale * horizon * wider, squares_radius=scale * horizon**2 * wider)
+    reward_radius = of_rewards if rewards == "learnt" else 0.0
+    return dict(radius=scale * radius, **radii, ridge=ridge, reward_radius=reward_radius)
 
 
 @tuned_by(tune_lsvi_ucb_plus_plus, "radius", "lower_radius", "squares_radius", "ridge", "reward_radius")

@@ -60,13 +60,10 @@ class AdaptiveQLearning(Agent):
         newest = self.radius / xp.sqrt(count)
         goal = (episode.rewards + plan.successor_values(episode.successors))[:, None] + newest
         share = (horizon + 1) / (horizon + count)
-        learnt = Partition(
-            q=xp.where(here, (1 - share) * state.q + share * goal, state.q),
-            bonus=xp.where(here, (1 - share) * state.bonus + share * newest, state.bonus),
-            count=xp.where(here, count, state.count),
-            depth=xp.where(here & (count >= sides[..., 0] ** 2), depth + 1, state.depth),
-            tick=state.tick + 1,
-        )
+        q = xp.where(here, (1 - share) * state.q + share * goal, state.q)
+        bonus = xp.where(here, (1 - share) * state.bonus + share * newest, state.bonus)
+        depth = xp.where(here & (count >= sides[..., 0] ** 2), depth + 1, state.depth)
+        learnt = Partition(q, bonus, xp.where(here, count, state.count), depth, state.tick + 1)
         return where_tree(learnt.tick == self.period, self._initial_state(positions), learnt)
 
     def _initial_state(self, positions: Array) -> Partition:

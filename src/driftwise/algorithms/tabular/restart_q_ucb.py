@@ -75,11 +75,10 @@ class StagedQLearning(TableAgent):
         q = xp.where(falls, estimate + bonus, state.q)
         if reference is not None:
             is_settled = xp.sum(reference.count, axis=-1) == self.reference_after
-            reference = reference._replace(
-                values=xp.where(is_settled, xp.max(q, axis=-1), reference.values),
-                rewards=xp.where(over, 0.0, reference.rewards),
-                advantage=map_tree(lambda leaf: xp.where(over, 0.0, leaf), reference.advantage),
-            )
+            values = xp.where(is_settled, xp.max(q, axis=-1), reference.values)
+            rewards = xp.where(over, 0.0, reference.rewards)
+            advantage = map_tree(lambda leaf: xp.where(over, 0.0, leaf), reference.advantage)
+            reference = reference._replace(values=values, rewards=rewards, advantage=advantage)
         bonus = xp.where(falls, bonus, state.bonus)
         length = xp.where(over, count + xp.floor(count / horizon), state.length)
         targets, count = xp.where(over, 0.0, targets), xp.where(over, 0.0, count)

@@ -96,15 +96,10 @@ class Master(Wrapper):
         reward = self._scaled(xp.sum(episode.rewards))
         optimistic = xp.clip(self._scaled(plan.value[episode.states[0]]), 0, 1)
         orders = xp.arange(self.num_orders, dtype=xp.int64)
-        played = state._replace(
-            bases=(),
-            schedule=schedule._replace(unused=schedule.unused & (orders != slot)),
-            age=state.age + 1,
-            gained=state.gained + reward,
-            excess=state.excess + optimistic - reward,
-            lowest=xp.minimum(state.lowest, optimistic),
-            restarted=xp.asarray(False),
-        )
+        schedule = schedule._replace(unused=schedule.unused & (orders != slot))
+        gained, excess = state.gained + reward, state.excess + optimistic - reward
+        lowest, none = xp.minimum(state.lowest, optimistic), xp.asarray(False)
+        played = MasterState((), schedule, state.order, state.age + 1, gained, excess, lowest, none)
         lengths, rounds = (xp.astype(times, reward.dtype) for times in (1 << orders, played.age))
         mean = (played.gained - schedule.gained_before) / lengths
         too_good = mean >= played.lowest + 9 * self._width(lengths)
