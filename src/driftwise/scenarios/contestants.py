@@ -5,8 +5,6 @@ number of episodes is given `_HORIZON`. Radii are those of practice; where theor
 `_THEORY` scales it to about the same. `_PROOF` lowers constants with which no run would learn anything.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, SupportsIndex
@@ -48,7 +46,7 @@ PolicyMaker = Callable[[Spec, int], ScenarioPolicy | MdpPolicy]  # from the size
 class BanditPolicy:
     """A `driftwise.online.Bandit` as a policy."""
 
-    def __init__(self, bandit: Bandit) -> None:
+    def __init__(self, bandit: "Bandit") -> None:
         self.bandit, self.detects = bandit, "alarms" in bandit.diagnostics()
 
     def decide(self, context: Context) -> int:

@@ -1,14 +1,12 @@
 """Play a scenario with any policy: one run, or all runs as a task of an engine."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import platform
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -88,7 +86,7 @@ class ScenarioTask:
     device: Any = "cpu"
 
     @classmethod
-    def of(cls, agent: str, scenario: Scenario, score: Score) -> ScenarioTask:
+    def of(cls, agent: str, scenario: Scenario, score: Score) -> Self:
         return cls(agent, scenario, score, digest_code(policy_named(agent, scenario.kind)))
 
     @property
@@ -104,10 +102,10 @@ class ScenarioTask:
         facts = {**vars(self.scenario), "score": score, "code": self.code, "numpy": np.__version__}
         return {"agent": self.agent, **facts}
 
-    def on(self, device: Any) -> ScenarioTask:
+    def on(self, device: Any) -> Self:
         return self  # policies play on the CPU
 
-    def begin(self) -> ScenarioWork:
+    def begin(self) -> "ScenarioWork":
         return ScenarioWork(self)
 
 
