@@ -1,7 +1,5 @@
 """A small environment of every kind of bandit, and the rounds of a run in it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

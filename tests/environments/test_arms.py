@@ -1,8 +1,6 @@
 """Decision sets: their shapes, their distributions, and that what is not there is never played."""
 # pyright: reportArgumentType=false
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,8 +1,6 @@
 """Bad arguments of arms, drifts, paths and environments: each is refused in one sentence that names it."""
 # pyright: reportArgumentType=false, reportCallIssue=false, reportIndexIssue=false
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

@@ -1,8 +1,6 @@
 """Bandit environments: the formulas they were published with, and clear refusals."""
 # pyright: reportArgumentType=false
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -1,7 +1,5 @@
 """Rounds of a bandit: exact regret, chances that are the same for all agents, and corrupted rewards."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,8 +1,6 @@
 """Drifts: curves that pass where they promise to, drifts made of drifts, of files and arrays, and jumps."""
 # pyright: reportArgumentType=false
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Environments: facts computed by hand, and clear refusals of what is no linear MDP."""
 # pyright: reportArgumentType=false
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

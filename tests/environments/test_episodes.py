@@ -1,7 +1,5 @@
 """One episode: consistent with its model, valued exactly, with chances that are independent of each other."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Extended value iteration, exact gains and diameters, held against linear programs and enumeration."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """Environments people recognise: tables computed by hand, and what is known of each of them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Paths of a bandit's parameter: they pass where they promise to."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """Exact planning equals dynamic programming with the kernel written out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """Sizes that do not fit into memory are refused before anything is allocated."""
 
-from __future__ import annotations
-
 import inspect
 import tracemalloc
 

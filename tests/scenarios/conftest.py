@@ -1,7 +1,5 @@
 """All scenarios have the draws of a simulation, so that one can be held against the other."""
 
-from __future__ import annotations
-
 import pytest
 
 from driftwise.scenarios import Scenario

@@ -1,7 +1,5 @@
 """Scenarios of a few rounds, and a stranger's policy that plays them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scenarios of MDPs: whatever decides and learns plays them, as the simulator plays their worlds."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

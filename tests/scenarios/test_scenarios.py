@@ -1,7 +1,5 @@
 """Scenarios: every name is a world of its own, and any policy can play those of bandits."""
 
-from __future__ import annotations
-
 import itertools
 import operator
 import re
