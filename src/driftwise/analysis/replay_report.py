@@ -137,21 +137,19 @@ def replay_tables(replay: Replay) -> list[Table]:
 
 def replay_lead(replay: Replay) -> str:
     """Return sentences on the result of a replay, the rows behind it, and its limits."""
-    options, bias = replay.options, []
+    options, bias, level = replay.options, [], f"(level {INDEPENDENCE_LEVEL:g})"
     kind = "asymptotic" if options.reward_range is None else "running"
     gains = {name: policy.differences["logged"][kind] for name, policy in replay.policies.items()}
     answers = (f"{name} {format_interval(*gain)}" for name, gain in gains.items())
     if replay.dependence is not None and replay.biased:
         bias.append(
-            f"BIASED: the actions of the log depend on {replay.dependence.on} (level "
-            f"{INDEPENDENCE_LEVEL:g}), and their propensities are not known. Shares of the log took their "
-            "place, so that no estimate or interval here can be trusted."
+            f"BIASED: the actions of the log depend on {replay.dependence.on} {level}, and propensities are "
+            "not known. Shares of the log took their place: no estimate or interval here can be trusted."
         )
     elif replay.dependence is not None:
         bias.append(
             "Propensities are the actions' shares of the log: right if actions were drawn regardless of the "
-            f"context and of time. A test found nothing against it (level {INDEPENDENCE_LEVEL:g}), which "
-            "proves nothing for it."
+            f"context and of time. A test found nothing against it {level}, which proves nothing for it."
         )
     text = f"{format_count(replay.rows, 'row')} with {format_count(len(replay.logged.actions), 'action')}"
     if replay.skipped:

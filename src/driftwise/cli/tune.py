@@ -89,7 +89,6 @@ def _tune(
 
 
 def _tune_log(file: str, settings: dict[str, Any], *, out: str | None, as_json: bool) -> None:
-    """Score memories on a log, and print or write the scores."""
     from driftwise.analysis import backtest_report as report
     from driftwise.cli.replay import LOG_KEYS, open_log, warn_of_skipped
     from driftwise.online import DecisionLog, backtest

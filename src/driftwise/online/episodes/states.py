@@ -68,10 +68,9 @@ class TableOfStates:
             raise ArgumentError(name, f"be a state from 0 to {self.end - 1}", number)
         return number
 
-    def episode(
-        self, plan: Any, states: np.ndarray, actions: np.ndarray, rewards: np.ndarray, reached: np.ndarray
-    ) -> tuple[Any, Episode]:
-        """Return the arguments of an update after H steps: the plan, and the episode."""
+    def episode(self, plan: Any, *steps: np.ndarray) -> tuple[Any, Episode]:
+        """Return the plan and the episode of an update, from H states, actions, rewards and next states."""
+        states, actions, rewards, reached = steps
         at = states.astype(np.int32), actions
         return plan, Episode(*at, self._features[at], rewards, reached.astype(np.int32))
 
@@ -102,9 +101,8 @@ class MappedStates:
     def check(self, name: str, state: Any) -> np.ndarray:
         return _in_unit_ball(require_array(f"features of {name}", self.features(state), self.end.shape))
 
-    def episode(
-        self, plan: Any, rows: np.ndarray, actions: np.ndarray, rewards: np.ndarray, ahead: np.ndarray
-    ) -> tuple[Any, Episode]:
+    def episode(self, plan: Any, *steps: np.ndarray) -> tuple[Any, Episode]:
+        rows, actions, rewards, ahead = steps
         features = rows[np.arange(len(rows)), actions]
         return plan.fill_tables(rows), Episode(np.zeros_like(actions), actions, features, rewards, ahead)
 
