@@ -47,9 +47,8 @@ def audit_html(audits: Sequence[Audit]) -> str:
     statements = Table.of("statements", words("statement", "about", "in the paper", "what it says"), rows)
     articles = [*map(_article, audits), Article("", [Section("The statements", [statements])])]
     kicker = " · ".join(audit.name for audit in audits)
-    return write_html(
-        Page("audit", kicker, "Statements of the theory, checked on recorded runs", lead, articles)
-    )
+    title = "Statements of the theory, checked on recorded runs"
+    return write_html(Page("audit", kicker, title, lead, articles))
 
 
 def _article(audit: Audit) -> Article:
@@ -63,9 +62,8 @@ def _article(audit: Audit) -> Article:
         table = findings_table(worst_of(shared) if own else shared, "mathematics")
         table = table.without("about", "median ratio", "median margin")
         sections.append(Section("Mathematics", [table] if own else [table, _BY_HAND]))
-    for place in pairs:
-        environment, agent = place
-        findings = [finding for finding in own if (finding.environment, finding.agent) == place]
+    for environment, agent in pairs:
+        findings = [each for each in own if (each.environment, each.agent) == (environment, agent)]
         table = findings_table(findings, f"{agent}, {environment}")
         table = table.without("about", "in the paper", "worst for")
         sections.append(Section(f"This agent: {agent} in {environment}", [table]))
