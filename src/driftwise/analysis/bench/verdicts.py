@@ -190,8 +190,8 @@ def _scores(agent: str, outcomes: list[ScenarioOutcome], ratio: np.ndarray, rank
     drop, resilience, area, adaptability = (_mean([own[name] for own in changes]) for name in _MEANS)
     recovery = adaptation.median_recovery(recoveries) if changes else np.nan
     lag = float(np.median(lags)) if 2 * len(lags) > len(gliding) else np.nan
-    at_changes = drop, resilience, recovery, area, adaptability
-    return Scores(agent, share, float(np.median(middle)), *rank, *at_changes, lag, *_alarms(outcomes)[1:])
+    numbers = share, float(np.median(middle)), *rank, drop, resilience, recovery, area, adaptability, lag
+    return Scores._make((agent, *numbers, *_alarms(outcomes)[1:]))
 
 
 def _alarms(outcomes: Sequence[ScenarioOutcome]) -> tuple[int, float, float, float]:
