@@ -42,7 +42,8 @@ def test_the_best_row_in_a_ball_is_the_linear_programs(seed, radius, size, tied)
 def test_extended_value_iteration_is_the_linear_program_over_all_kernels(seed):
     reward, kernel = random_mdp(seed)
     radius = np.random.default_rng(seed).uniform(0.05, 0.8, size=reward.shape)
-    found = extended_value_iteration(reward, kernel, radius, tolerance=np.asarray(1e-10), active=np.True_)
+    how: dict[str, Any] = dict(tolerance=np.asarray(1e-10), active=np.True_, max_iterations=1000)
+    found = extended_value_iteration(reward, kernel, radius, **how)
     best = best_gain(reward, kernel, radius)
     assert found.low - 1e-9 <= best <= found.high + 1e-9
     assert found.high - found.low < 1e-10
@@ -56,8 +57,8 @@ def test_it_runs_compiled_and_in_batches_to_the_same_numbers():
     wanted = np.array([True, True, False, True, True])
 
     def one(*arrays):
-        reward, kernel, radius, tolerance, wanted = arrays
-        return extended_value_iteration(reward, kernel, radius, tolerance=tolerance, active=wanted)
+        how = dict(zip(("tolerance", "active"), arrays[3:], strict=True))
+        return extended_value_iteration(*arrays[:3], **how, max_iterations=1000)
 
     with jax.enable_x64(True):
         compiled = jax.jit(jax.vmap(one))(reward, kernel, radius, tolerance, wanted)

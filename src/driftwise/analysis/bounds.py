@@ -1,7 +1,7 @@
 """Tunings and bounds of the theory as tables, in words, and as JSON."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
 from driftwise.analysis.table import Cell, Table, numbers, words
@@ -11,25 +11,31 @@ from driftwise.theory.bounds.advice import Advice, describe_forgetting
 from driftwise.theory.bounds.bound import Bound, BoundValue, ProblemClass, Setting, first_useful, trivial
 
 _TRIVIAL: dict[ProblemClass, str] = {"linear MDP": "HK", "linear bandit": "2SK"}
-_ADAPTIVE: dict[ProblemClass, str] = {"linear MDP": "adaptive_opt_wlsvi", "linear bandit": "adaptive_lin_ucb"}
 
 
 def caution(problem: ProblemClass) -> str:
     """Return sentences on the limits of bounds."""
+    adaptive = "adaptive_opt_wlsvi" if problem == "linear MDP" else "adaptive_lin_ucb"
     return (
         "These are worst-case bounds; each tuning minimises one. They do not estimate the memory that is "
         "best for you: 'driftwise tune --log FILE' measures memories on your data, and "
-        f"{_ADAPTIVE[problem]} weighs them as it goes and needs no variation."
+        f"{adaptive} weighs them as it goes and needs no variation."
     )
 
 
-def _smallest(setting: Setting, problem: ProblemClass) -> Iterable[BoundValue]:
-    """Return the smallest bound of each tuning."""
+def _tuning_rows(
+    setting: Setting, problem: ProblemClass, cells: Callable[[BoundValue], tuple[Any, ...]]
+) -> list[tuple[Any, ...]]:
+    """Return a row for the smallest bound of each tuning; rows that differ in its name alone are one."""
     smallest: dict[Any, BoundValue] = {}
     for value in _evaluated(setting, problem, rate_only=False):
         tuning = value.bound.algorithm, _options(value.bound), *value.parameters.items(), value.setting.ridge
         smallest[tuning] = min(smallest.get(tuning, value), value, key=lambda value: value.total)
-    return smallest.values()
+    names: dict[Any, list[str]] = {}
+    for value in smallest.values():
+        row = value.bound.algorithm, Cell.of("{:g}".format, value.setting.ridge), *cells(value)
+        names.setdefault(row, []).append(_options(value.bound))
+    return [(algorithm, ", ".join(tunings), *rest) for (algorithm, *rest), tunings in names.items()]
 
 
 def _options(bound: Bound) -> str:
@@ -41,62 +47,42 @@ def _options(bound: Bound) -> str:
 
 def tunings_table(setting: Setting, problem: ProblemClass) -> Table:
     """Return the tunings with their memories."""
-    rows = [
-        (
-            best.bound.algorithm,
-            _options(best.bound),
-            Cell.of("{:g}".format, best.setting.ridge),
-            describe_forgetting(best),
-            Cell.of("{:,.0f}".format, best.remembered),
-            Cell.of("{:.3g}".format, best.radius),
-        )
-        for best in _smallest(setting, problem)
-    ]
+
+    def cells(best: BoundValue) -> tuple[Any, ...]:
+        remembered = Cell.of("{:,.0f}".format, best.remembered)
+        return describe_forgetting(best), remembered, Cell.of("{:.3g}".format, best.radius)
+
     columns = words("algorithm", "tuning") + numbers("λ") + words("forgetting")
     title = "Tunings: the memory at which a bound is smallest, and its radius"
-    return Table.of("tunings", columns + numbers("remembered", "radius"), _merged(rows), title)
+    columns += numbers("remembered", "radius")
+    return Table.of("tunings", columns, _tuning_rows(setting, problem, cells), title)
 
 
 def bounds_table(setting: Setting, problem: ProblemClass) -> Table:
     """Return the smallest bound of each tuning."""
     symbol, most = _TRIVIAL[problem], trivial(setting, problem)
-    rows = [
-        (
-            best.bound.algorithm,
-            _options(best.bound),
-            Cell.of("{:g}".format, best.setting.ridge),
-            Cell.of("{:.3g}".format, best.total / most),
-            _first(best.bound, setting),
-            best.bound.status + f" ({best.bound.assumes})" * bool(best.bound.assumes),
-        )
-        for best in _smallest(setting, problem)
-    ]
+
+    def cells(best: BoundValue) -> tuple[Any, ...]:
+        status = best.bound.status + f" ({best.bound.assumes})" * bool(best.bound.assumes)
+        return Cell.of("{:.3g}".format, best.total / most), _first(best.bound, setting), status
+
     columns = words("algorithm", "tuning") + numbers("λ", f"bound / {symbol}", f"below {symbol} at K")
     title = f"Their bounds, beside the trivial bound {symbol} = {most:,.0f}"
-    return Table.of("bounds", columns + words("status"), _merged(rows), title).without_empty()
-
-
-def _merged(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Return rows in which tunings that differ in their names alone are one row."""
-    names: dict[Any, list[str]] = {}
-    for algorithm, name, *rest in rows:
-        names.setdefault((algorithm, *rest), []).append(name)
-    return [(algorithm, ", ".join(tunings), *rest) for (algorithm, *rest), tunings in names.items()]
+    rows = _tuning_rows(setting, problem, cells)
+    return Table.of("bounds", columns + words("status"), rows, title).without_empty()
 
 
 def legend(setting: Setting, problem: ProblemClass) -> str:
     """Return sentences on the columns of the tables."""
     symbol = _TRIVIAL[problem]
     bounds = [evaluation.bound for evaluation in _evaluated(setting, problem, rate_only=False)]
-    clipped = dict.fromkeys(bound.algorithm for bound in bounds if "clip" in bound.options)
+    clipped = ", ".join(dict.fromkeys(bound.algorithm for bound in bounds if "clip" in bound.options))
     return (
         f"remembered: episodes; a window, a period, or 1/log(1/η). bound / {symbol}: the smallest bound of "
         f"the tuning (--json has all); above 1 it is vacuous. below {symbol} at K: the first length of "
         "run at which it is not, with the same variation; –: none. status: proven as printed, "
         "corrected, withdrawn since it rests on a step that fails, or ours; in brackets what it assumes."
-        + f" Bounds of {', '.join(clipped)} are about clip='tight'."
-        * bool(clipped)
-    )
+    ) + f" Bounds of {clipped} are about clip='tight'." * bool(clipped)
 
 
 def bound_rates_table(setting: Setting, problem: ProblemClass) -> Table:

@@ -31,13 +31,7 @@ def best_kernel(kernel: Array, radius: Array, values: Array) -> Array:
 
 
 def extended_value_iteration(
-    reward: Array,
-    kernel: Array,
-    radius: Array,
-    *,
-    tolerance: Array,
-    active: Array,
-    max_iterations: int = 1000,
+    reward: Array, kernel: Array, radius: Array, *, tolerance: Array, active: Array, max_iterations: int
 ) -> Optimum:
     r"""$u_{i+1}(s) = \max_a \{r(s,a) + \max_p \sum_{s'} p(s')u_i(s')\}$, until all change alike.
 

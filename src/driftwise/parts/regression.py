@@ -111,7 +111,7 @@ def visits(spec: Spec, episode: Episode) -> Sample:
     """An episode as one sample of all counts `[H, S, A]`: its features are states, its counts actions."""
     dtype = episode.rewards.dtype
 
-    def made(origin: tuple[Array, ...]) -> Sample:
+    def rebuild(origin: tuple[Array, ...]) -> Sample:
         states, actions, rewards, successors = origin
         return Sample(
             features=one_hot(states, spec.num_states, dtype)[:, :, None, None],
@@ -120,7 +120,7 @@ def visits(spec: Spec, episode: Episode) -> Sample:
             count=one_hot(actions, spec.num_actions, dtype)[:, None, :],
         )
 
-    return Sample.from_origin((episode.states, episode.actions, episode.rewards, episode.successors), made)
+    return Sample.from_origin((episode.states, episode.actions, episode.rewards, episode.successors), rebuild)
 
 
 def visited(spec: Spec, episode: Episode) -> Array:
