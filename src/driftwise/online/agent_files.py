@@ -154,6 +154,12 @@ def _raw(array: np.ndarray) -> memoryview:
 
 def _header(path: _Source) -> dict[str, Any]:
     """Return the header of a safetensors file: a table of its tensors, and the metadata."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("a name twice in the header")
+        return dict(pairs)
+
     try:
         if not isinstance(path, bytes):
             require_regular_file(path)
@@ -162,25 +168,17 @@ def _header(path: _Source) -> dict[str, Any]:
             file.seek(0)
             length = int.from_bytes(file.read(8), "little")
             if not 0 < length <= min(rest, _LARGEST_HEADER):
-                raise _damaged(path, f"a header of {length} bytes, where there are {max(rest, 0)}")
-            content = file.read(length)
+                raise ValueError(f"a header of {length} bytes, where there are {max(rest, 0)}")
+            header = json.loads(file.read(length), object_pairs_hook=unique)
+        if not isinstance(header, dict):
+            raise ValueError("a header that is no table")
+        return header
     except (FileNotFoundError, PermissionError):
         raise
     except OSError as error:  # it exists, and is no file
         raise _refused(path, error.strerror or str(error)) from None
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            raise ValueError("a name twice in the header")
-        return dict(pairs)
-
-    try:
-        header = json.loads(content, object_pairs_hook=unique)
     except (RecursionError, ValueError) as error:
         raise _damaged(path, error) from None
-    if not isinstance(header, dict):
-        raise _damaged(path, "a header that is no table")
-    return header
 
 
 def require_plain(name: str, values: Any) -> dict[str, Any]:
@@ -206,7 +204,8 @@ def _damaged(path: _Source, reason: Any) -> ArgumentError:
 
 def _short(reason: Any) -> str:
     """Return an error, or a value, in one line."""
-    words = f"{type(reason).__name__}: {reason}" if isinstance(reason, Exception) else str(reason)
+    named = isinstance(reason, Exception) and type(reason) is not ValueError
+    words = f"{type(reason).__name__}: {reason}" if named else str(reason)
     return textwrap.shorten(words, 300, placeholder=" …")
 
 
