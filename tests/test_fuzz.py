@@ -213,7 +213,7 @@ def agent_file(number: int, paths: Sequence[Path], path: Path) -> None:
         if rng.random() < 0.6:
             _changed_tensor(rng, tensors)
         try:
-            agent_files.write_agent_file(path, agent_files.AgentFile(description, tensors))
+            agent_files.write_agent_file(path, agent_files.AgentFile(description, tensors, {}))
         except (TypeError, ValueError):  # what JSON cannot say
             path.write_bytes(changed_bytes(rng, original.read_bytes()))
 

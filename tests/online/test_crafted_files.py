@@ -133,7 +133,7 @@ def resealed(path: Path, change: Callable[[dict[str, Any], dict[str, np.ndarray]
     """The file after a change of its description or its tensors, with a checksum that fits."""
     description, tensors, _ = agent_files.read_agent_file(path)
     change(description, tensors)
-    agent_files.write_agent_file(path, agent_files.AgentFile(description, tensors))
+    agent_files.write_agent_file(path, agent_files.AgentFile(description, tensors, {}))
 
 
 Change = Callable[[dict[str, Any], dict[str, np.ndarray]], Any]  # of a description and tensors

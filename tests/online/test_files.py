@@ -167,11 +167,11 @@ def test_of_two_saves_at_once_the_newer_stays(tmp_path, monkeypatch):
     path, bandit, write = tmp_path / "agent.safetensors", started(), agent_files.write_agent_file
     writing, learnt = threading.Event(), threading.Event()
 
-    def slow_at_first(*given: Any) -> None:
+    def slow_at_first(*given: Any) -> Any:
         if not writing.is_set():
             writing.set()
             learnt.wait(0.3)  # the other one would be done by then if it could
-        write(*given)
+        return write(*given)
 
     monkeypatch.setattr(agent_files, "write_agent_file", slow_at_first)
     first = threading.Thread(target=bandit.save, args=(path,))

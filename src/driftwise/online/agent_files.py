@@ -24,13 +24,7 @@ _TYPES = ("BOOL", "U8", "I32", "I64", "U32", "U64", "F32", "F64")  # of the tens
 
 _Source = str | os.PathLike[str] | bytes  # a path, or the content itself
 _T = TypeVar("_T")
-
-
-class SeenFile(NamedTuple):
-    """A file as it was when an agent loaded or saved it."""
-
-    path: Path  # behind all links
-    mark: FileStamp | None
+Stamps = dict[Path, FileStamp | None]  # of the file, behind all links, that an agent loaded or saved last
 
 
 class AgentFile(NamedTuple):
@@ -38,7 +32,7 @@ class AgentFile(NamedTuple):
 
     description: dict[str, Any]  # plain values, with the `kind` of agent
     tensors: Tensors
-    seen: SeenFile | None = None  # where it was read
+    seen: Stamps
 
 
 LOADERS: dict[str, Callable[[AgentFile, Any], Any]] = {}  # by the kind of agent that a description names
@@ -82,11 +76,10 @@ def _restored(source: _Source, features: Any) -> Any:
         raise _refused(source, f"the agent in it cannot be made ({_short(error)})") from error
 
 
-def write_agent_file(path: str | os.PathLike[str], content: AgentFile) -> SeenFile:
+def write_agent_file(path: str | os.PathLike[str], content: AgentFile) -> Stamps:
     """Replace the file at `path` at once; a `FileExistsError` if it has changed since the agent saw it."""
-    place, seen = Path(os.path.realpath(path)), content.seen
-    before = seen.mark if seen is not None and seen.path == place else None
-    return SeenFile(place, replace_unchanged(Path(path), *_whole(content), seen=before))
+    place = Path(os.path.realpath(path))
+    return {place: replace_unchanged(Path(path), *_whole(content), seen=content.seen.get(place))}
 
 
 def to_bytes(content: AgentFile) -> bytes:
@@ -116,10 +109,8 @@ def read_agent_file(path: _Source) -> AgentFile:
     """Return what `write_agent_file` wrote; other files are refused, by their header if possible."""
     from safetensors import numpy as safetensors
 
-    seen = None
-    if not isinstance(path, bytes):  # the stamp before the content, which may be replaced meanwhile
-        place = Path(os.path.realpath(path))
-        seen = SeenFile(place, read_stamp(place))
+    place = None if isinstance(path, bytes) else Path(os.path.realpath(path))
+    seen = {} if place is None else {place: read_stamp(place)}  # before the content, which may be replaced
     header = _header(path)
     metadata = header.pop("__metadata__", None)
     if not isinstance(metadata, dict) or metadata.get("product") != _PRODUCT:

@@ -92,7 +92,7 @@ class Bandit(SavedBandit):
         self._dim = self.agent.spec.dim
         self._range = RewardRange(settings.reward_range or self.agent.reward_range, settings.outside)
         self._gauge, self._num_rounds = Gauge(), 0  # rounds: decisions and samples have draws of their own
-        self._seen: agent_files.SeenFile | None = None  # the file as this bandit loaded or saved it last
+        self._seen: agent_files.Stamps = {}
         self._lock, self._writing = threading.RLock(), threading.Lock()
         register_for_fork(self)
 
@@ -128,10 +128,8 @@ class Bandit(SavedBandit):
     def pending(self) -> list[Waiting]:
         """Return the decisions that wait for their rewards and since when, the oldest first."""
         with self._lock:
-            return [
-                Waiting(id, entry.choice.arm if entry.name is None else entry.name, entry.time)
-                for id, entry in self._pending.waiting.items()
-            ]
+            entries = self._pending.waiting.items()
+            return [Waiting(id, entry.name or entry.choice.arm, entry.time) for id, entry in entries]
 
     def decide(
         self,

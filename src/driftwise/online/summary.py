@@ -147,11 +147,5 @@ def summary_fields(agent: Agent, state: Any, gauge: Gauge, missing: float | None
         eigenvalues = eigenvalues.reshape(len(eigenvalues), -1)  # of all blocks of a step
         smallest, largest = eigenvalues.min(axis=-1), eigenvalues.max(axis=-1)
         condition = float((largest / smallest).max()) if smallest.min() > 0 else math.inf
-    return {
-        "effective_samples": effective,
-        "condition": condition,
-        "recent_error": gauge.recent,
-        "recent_bonus": gauge.recent_bonus,
-        "drift": gauge.drift,
-        "outliers": int(gauge.outliers),
-    }
+    numbers = dict(effective_samples=effective, condition=condition, recent_error=gauge.recent)
+    return numbers | dict(recent_bonus=gauge.recent_bonus, drift=gauge.drift, outliers=int(gauge.outliers))

@@ -88,7 +88,6 @@ class Anchor:
     def __init__(
         self, values: np.ndarray, vectors: np.ndarray, ridge: float, refine_above: float, capacity: int
     ) -> None:
-        """Make an anchor for at most `capacity` samples."""
         self.vectors, self._ridge, self._refine_above, self._kept = vectors, ridge, refine_above, 1.0
         self._spectrum = np.maximum(values - ridge, 0)  # s
         self._rows, self.num = np.empty((capacity + 2, len(values))), 0

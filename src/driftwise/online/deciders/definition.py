@@ -121,7 +121,6 @@ class Decider(Protocol):
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         """Learn a choice's mean of `weight` rewards, 1 except for agents with `takes_counts`."""
-        ...
 
 
 class PlannedDecider:

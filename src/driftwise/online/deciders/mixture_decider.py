@@ -68,15 +68,9 @@ class MixtureDecider:
         (gram, gram_sq, cross), stats, log_weights = self._mixture.numbers
         weight, weight_sq, error_weight, error_weight_sq, squares, total = stats
         errors = ErrorSums(error_weight, squares, total, ticks)
-        base = own.base._replace(
-            gram=gram[:, None],
-            gram_sq=None if gram_sq is None else gram_sq[:, None],
-            cross=cross[:, None, :, None],
-            tick=ticks,
-            weight=weight,
-            weight_sq=weight_sq,
-            noise=_noise_sums(own.base.noise, errors, error_weight_sq),
-        )
+        sums = gram[:, None], None if gram_sq is None else gram_sq[:, None], cross[:, None, :, None]
+        counts = ticks, weight, weight_sq, own.base.epoch, own.base.memory
+        base = Moments(*sums, own.base.ridge, *counts, _noise_sums(own.base.noise, errors, error_weight_sq))
         noise = _noise_sums(own.noise, self._errors, self._error_weight_sq)
         return own._replace(base=base, log_weights=log_weights, tick=np.array(self._tick), noise=noise)
 

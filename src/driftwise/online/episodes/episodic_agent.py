@@ -110,7 +110,7 @@ class EpisodicAgent:
         with within_memory(agent):
             self._state = first_state(agent, self._table)
         self._open: OpenEpisode | None = None
-        self._gauge, self._seen = Gauge(), None
+        self._gauge, self._seen = Gauge(), {}
         self.plan: Any = None  # of the episode under way, or else of the last one
         self.num_episodes = 0  # that it has learnt from
 
