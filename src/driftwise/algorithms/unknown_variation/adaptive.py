@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypedDict, Unpack
 from driftwise.algorithms.algorithm import register
 from driftwise.algorithms.bandits.bandit_agent import bandit_agent
 from driftwise.algorithms.bandits.generalised_linear import d_glb_omd
-from driftwise.algorithms.unknown_variation.mixture import Decision, MixtureOfMemories, can_be_copied
+from driftwise.algorithms.unknown_variation.mixture import Decision, MixtureOfMemories, Origin, can_be_copied
 from driftwise.base import Agent, Forecaster, Numeric, Spec
 from driftwise.base.part import expand_grid, get_grids, stack_parts
 from driftwise.base.schema import add_defaults
@@ -69,9 +69,7 @@ def _weights_of_lengths(shortest: Any, longest: Any) -> ExponentialWeights | Clo
     return ClockWeights((*(least * 2**k for k in range(int(most / least).bit_length())), _FOR_EVER))
 
 
-def mixture(
-    base: Any, origin: Literal["zero", "first"] = "zero", **mixing: Unpack[Mixing]
-) -> MixtureOfMemories:
+def mixture(base: Any, origin: Origin = "zero", **mixing: Unpack[Mixing]) -> MixtureOfMemories:
     """Return the mixture of a base with memories of all lengths, or of the points of its grid."""
     options = add_defaults(Mixing, mixing)
     bounds = {name: options[name] for name in ("shortest", "longest")}
@@ -161,7 +159,7 @@ def adaptive_opt_wlsvi(
     return _mixture_of_one(agent, "zero", **mixing)
 
 
-def _mixture_of_one(agent: LeastSquares, origin: Any, **mixing: Unpack[Mixing]) -> MixtureOfMemories:
+def _mixture_of_one(agent: LeastSquares, origin: Origin, **mixing: Unpack[Mixing]) -> MixtureOfMemories:
     """Return the mixture of an agent without a grid: its points would take the place of the memories."""
     for name, value in get_grids(agent).items():
         raise ArgumentError(name, "be one number; only `adaptive(base)` takes several", value)

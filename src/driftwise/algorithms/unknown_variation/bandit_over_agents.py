@@ -124,6 +124,7 @@ class BanditOverAgents(Wrapper):
 
 
 BlockLength = int | Literal["corrected", "paper"]
+_RATE = "d^(5/4) H^2 max(Δ, 1)^(1/4) K^(3/4)"  # at which the regret of both bandits over LSVI grows
 
 
 @register("the base's, by EXP3.P", "the base's", bound="the base's best, and EXP3.P's", takes_arms=True)
@@ -171,12 +172,7 @@ def _block_length(given: BlockLength, dim: int, num_episodes: int) -> int:
     return tuning.borl_block_length(dim=dim, num_episodes=num_episodes, tuning=given)
 
 
-@register(
-    "exponential weights, by EXP3.P",
-    "UCB, sandwich or single norm",
-    bound="d^(5/4) H^2 max(Δ, 1)^(1/4) K^(3/4)",
-    problem="linear MDP",
-)
+@register("exponential weights, by EXP3.P", "UCB, sandwich or single norm", bound=_RATE, problem="linear MDP")
 def opt_wlsvi_borl(
     spec: Spec,
     *,
@@ -207,9 +203,7 @@ def opt_wlsvi_borl(
     return _over_blocks(arms, length, num_episodes, partial(exp3_p, delta=options["delta"], form=form))
 
 
-@register(
-    "periodic restart, by EXP3.P", "UCB", bound="d^(5/4) H^2 max(Δ, 1)^(1/4) K^(3/4)", problem="linear MDP"
-)
+@register("periodic restart, by EXP3.P", "UCB", bound=_RATE, problem="linear MDP")
 def ada_lsvi_ucb_restart(
     spec: Spec, *, block_length: int | None = None, clip: Clip = "paper", **run: Unpack[RadiusRun]
 ) -> BanditOverAgents:

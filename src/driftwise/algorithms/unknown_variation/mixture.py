@@ -12,6 +12,7 @@ from driftwise.parts.noise import NoiseSums
 from driftwise.parts.regression import linear
 
 Decision = Literal["heaviest", "mixture", "variance", "draw"]
+Origin = Literal["zero", "first"]
 _ALARM = 2.0  # times the least weight, and times the episodes of the heaviest memory
 _DRAW = 1  # where a memory is drawn, below the key of an episode's plan; the agents' own draws are at the key
 
@@ -49,7 +50,7 @@ class MixtureOfMemories(Wrapper):
     noise_forgetting: ExponentialWeights = member(ExponentialWeights)
     decision: Decision = choice(*get_args(Decision), default="heaviest")
     weighing: Literal["together", "per_step"] = choice("together", "per_step", default="together")
-    origin: Literal["zero", "first"] = choice("zero", "first", default="zero")
+    origin: Origin = choice("zero", "first", default="zero")
     fresh: Literal["at_alarm", "never"] = choice("at_alarm", "never", default="at_alarm")
 
     def __post_init__(self) -> None:
@@ -90,7 +91,11 @@ class MixtureOfMemories(Wrapper):
             plan = agent.plan(map_tree(lambda leaf: leaf[chosen], state.base), features, key)
             weights, bonus, q, _, values, _ = plan
         else:
-            rows = self._by_step(self.decision_weights(state.log_weights, key))
+            shares = xp.exp(state.log_weights)
+            if self.decision in ("heaviest", "draw"):
+                chosen = self.choose_memory(state.log_weights, key)[..., None]
+                shares = xp.astype(xp.arange(shares.shape[-1]) == chosen, shares.dtype)
+            rows = self._by_step(shares)
 
             def mix(arrays: Array) -> Array:
                 """Return the weighted sum over memories: `[H, ...]` from `[J, H, ...]`."""
@@ -160,14 +165,6 @@ class MixtureOfMemories(Wrapper):
     def _by_step(self, weights: Array) -> Array:
         """Weights `[J]` or `[H, J]` as `[J, H]`."""
         return namespace(weights).broadcast_to(weights, (self.spec.horizon, weights.shape[-1])).T
-
-    def decision_weights(self, log_weights: Array, key: Key) -> Array:
-        """The weights that a decision takes: all, or one of 1 for the heaviest or the drawn memory."""
-        xp, weights = namespace(log_weights), namespace(log_weights).exp(log_weights)
-        if self.decision in ("mixture", "variance"):
-            return weights
-        chosen = self.choose_memory(log_weights, key)[..., None]
-        return xp.astype(xp.arange(weights.shape[-1]) == chosen, weights.dtype)
 
     def choose_memory(self, log_weights: Array, key: Key) -> Array:
         """The heaviest or the drawn memory, or that of each step; with weights `[J]`, of each key if many."""
