@@ -1,7 +1,5 @@
 """Base: arrays, randomness, agents, parts, validation, types: what your own agents and parts are made of."""
 
-from __future__ import annotations
-
 from typing import Any
 
 __version__ = "0.2.0"

@@ -1,7 +1,5 @@
 """The agent protocol: everything that engines, metas and checks ask of an agent."""
 
-from __future__ import annotations
-
 import math
 import operator
 from abc import ABC, abstractmethod

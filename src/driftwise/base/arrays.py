@@ -3,8 +3,6 @@
 Everything else in the parts is the Python array API. Nothing on the NumPy path imports JAX.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import operator

@@ -1,7 +1,5 @@
 """Imports that wait until they are needed: of an extra, of upper layers, and of the progress bar."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any

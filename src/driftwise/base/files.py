@@ -1,7 +1,5 @@
 """Files that are replaced at once: whatever happens, there is the old one or the new one, complete."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import glob

@@ -1,7 +1,5 @@
 """Knowledge of a problem besides features, by types that agents need: extras of a table, and conditions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 

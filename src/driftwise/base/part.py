@@ -4,8 +4,6 @@ A part prints, compares, hashes, and maps to and from a plain dictionary. Its nu
 (nested tuples of numbers), and are leaves of compiled programs; all other fields are part of their structure.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial

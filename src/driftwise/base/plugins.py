@@ -4,8 +4,6 @@ An installed package names its module as an entry point of the group `driftwise.
 asked for by their names.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import os

@@ -1,7 +1,5 @@
 """The origin of numbers: versions, the code itself, and the machine it runs on."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

@@ -4,8 +4,6 @@ Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror & Shaw, "Parallel random numb
 2011), the same bits on NumPy and JAX. A key is two 32-bit words; `fold(key, i)` is the key at `i` below it.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from typing import Any

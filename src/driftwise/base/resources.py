@@ -1,7 +1,5 @@
 """Cores and memory of this process, and a refusal of what does not fit into memory."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os

@@ -7,8 +7,6 @@ A group of keywords that several functions take is a `TypedDict`, unpacked in th
 default stands in its annotation, `delta: Annotated[float, 0.05]`; a key without one is required.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import inspect

@@ -1,7 +1,5 @@
 """Durations and moments in the forms that people write."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import time as clock

@@ -1,7 +1,5 @@
 """Checks of arguments: each failure is one sentence with the argument, the expectation and the value."""
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import math
@@ -29,7 +27,7 @@ class ArgumentError(ValueError):
     def __str__(self) -> str:
         return f"{self.argument} must {self.expected}, got {self.got}"
 
-    def under(self, path: str) -> ArgumentError:
+    def under(self, path: str) -> "ArgumentError":
         """Return the error for an argument at a path of a file, such as `environment.drift`."""
         return ArgumentError(f"{path}.{self.argument}", self.expected, self.value, self.got)
 

@@ -155,8 +155,8 @@ def show_progress(quiet: bool = False) -> Iterator[ProgressListener]:
     if quiet:
         yield lambda news: None
     elif console.is_jupyter or (sys.stderr.isatty() and not console.is_dumb_terminal):
-        with _bars(console) as report:
-            yield report
+        with _bars(console) as listener:
+            yield listener
     else:
         work, last = Workload(), time.monotonic()
 

@@ -1,12 +1,10 @@
 """A study: an experiment with the environments, agents and tasks that it describes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from driftwise.base.agent import Agent
 from driftwise.base.files import compact_json
@@ -37,7 +35,7 @@ class TaskGroup:
         """Return a key of the point that does not depend on the order in the file."""
         return self.environment_label, self.name, compact_json(point.values)
 
-    def restrict(self, points: Mapping[str, building.Point], first_run: int, num_runs: int) -> TaskGroup:
+    def restrict(self, points: Mapping[str, building.Point], first_run: int, num_runs: int) -> Self:
         """Return the group of some points in some runs."""
         agent = stacked([point.agent for point in points.values()])
         task = replace(self.task, agent=agent, first_run=first_run, num_runs=num_runs)

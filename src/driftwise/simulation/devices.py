@@ -1,7 +1,5 @@
 """Devices: which ones JAX has here, and how the runs of a task are split over them, in blocks."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib
@@ -10,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -92,7 +90,7 @@ class Split(NamedTuple):
     size: int  # runs of a block
 
     @classmethod
-    def of(cls, devices: tuple[Any, ...], num_runs: int) -> Split:
+    def of(cls, devices: tuple[Any, ...], num_runs: int) -> Self:
         on_cpus = devices[0].platform == "cpu"
         size = -(-num_runs // (-(-num_runs // _BLOCK_RUNS) if on_cpus else len(devices)))
         num_blocks = -(-num_runs // size)

@@ -4,8 +4,6 @@ For matrices, the plain forms, by the library's routines, are the definitions. T
 rounding, and NaN for a matrix that is not positive definite, as they do.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

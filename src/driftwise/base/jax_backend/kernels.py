@@ -5,8 +5,6 @@ most of that time on the places where memory is read or written, on each of them
 so there are few, and loops come by often.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import operator

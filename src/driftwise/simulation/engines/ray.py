@@ -5,8 +5,6 @@ progress and checkpoints to an actor on the driver's node; only the driver write
 continues from the folder, and a lost task continues elsewhere from its last checkpoint.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os
