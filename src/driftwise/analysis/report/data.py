@@ -20,7 +20,7 @@ from driftwise.analysis.regret_curves import RegretCurves
 from driftwise.analysis.statistics import RecoverySummary, average_ranks, recovery_summary, recovery_times
 from driftwise.analysis.statistics.formatting import format_count
 from driftwise.environments.environment import ENVIRONMENTS, Environment, build_environment
-from driftwise.experiments.outcomes import MARK, ReportedAgent, Selection, one_per_agent
+from driftwise.experiments.outcomes import MARK, Selection, one_per_agent
 from driftwise.experiments.results_folder import (
     CURVE_COLUMNS,
     CURVE_FORMATS,
@@ -53,20 +53,15 @@ class ReportData:
         """The agents by their best points, and the runs in which they are shown; see `one_per_agent`."""
         return one_per_agent(self.points, {label: str(self.entries[label]["name"]) for label in self.points})
 
-    @property
-    def shown(self) -> Mapping[str, ReportedAgent]:
-        """The agents by their labels, each with its best point and the others."""
-        return self.selection.agents
-
     @cached_property
     def results(self) -> Mapping[str, Result]:
         """The curves of every agent, for a grid those of its best point, in the runs that are shown."""
-        return {label: agent.result for label, agent in self.shown.items()}
+        return {label: agent.result for label, agent in self.selection.agents.items()}
 
     @property
     def curves(self) -> RegretCurves:
         """Regret over time, and what it is compared with."""
-        others = {label: [*agent.others.values()] for label, agent in self.shown.items()}
+        others = {label: [*agent.others.values()] for label, agent in self.selection.agents.items()}
         references = self.changes, self.drift, self.random_regret
         return RegretCurves(self.environment_label, self.results, *references, others, self.quantity)
 
@@ -115,7 +110,7 @@ class ReportData:
     @cached_property
     def agents(self) -> Mapping[str, Mapping[str, Any]]:
         """The manifest's entries of the best points, by the labels of the agents."""
-        return {label: self.entries[agent.best] for label, agent in self.shown.items()}
+        return {label: self.entries[agent.best] for label, agent in self.selection.agents.items()}
 
     @cached_property
     def numbers(self) -> list[list[AgentNumbers]]:
@@ -126,7 +121,7 @@ class ReportData:
     @property
     def grid_notes(self) -> list[str]:
         """A sentence on how the points of grids were chosen; none where no agent is a grid."""
-        grids = {label: agent for label, agent in self.shown.items() if agent.others}
+        grids = {label: agent for label, agent in self.selection.agents.items() if agent.others}
         if not grids:
             return []
         chosen = (f"{label} is {agent.best}, of {len(agent.points):,}" for label, agent in grids.items())

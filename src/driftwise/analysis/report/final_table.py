@@ -141,7 +141,7 @@ def _counts(event: str, data: ReportData) -> list[Cell]:
 
 def _points(data: ReportData) -> list[str]:
     """The parameters of the best point of each grid; empty for agents that are no grid."""
-    agents = zip(data.agents.values(), data.shown.values(), strict=True)
+    agents = zip(data.agents.values(), data.selection.agents.values(), strict=True)
     points = (entry.get("point", {}) if agent.others else {} for entry, agent in agents)
     return [", ".join(f"{key}={value}" for key, value in point.items()) for point in points]
 
@@ -198,7 +198,7 @@ class ParameterGrid(NamedTuple):
 
 def parameter_grids(data: ReportData) -> Section | None:
     """Return a heat map for each grid of two parameters, and a table of all points of grids."""
-    agents = [agent for agent in data.shown.values() if agent.others]
+    agents = [agent for agent in data.selection.agents.values() if agent.others]
     if not agents:
         return None
     points = {point: result for agent in agents for point, result in agent.points.items()}

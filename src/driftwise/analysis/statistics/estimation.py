@@ -11,6 +11,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from driftwise.base.validation import (
     ArgumentError,
+    as_array,
     require_array,
     require_choice,
     require_count,
@@ -34,7 +35,7 @@ def mean_interval(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray,
 
     `t_{n−1, (1+level)/2} · s / √n` with the sample standard deviation `s`; zero where all samples are equal.
     """
-    level, samples = require_level(level), require_some_run("samples", samples)
+    level, samples = require_level(level), require_runs("samples", samples, finite=False)
     quantile = stdtrit(max(len(samples) - 1, 1), (1 + level) / 2)
     return samples.mean(axis=0), quantile * standard_error(samples)
 
@@ -164,23 +165,12 @@ def is_lowest(values: np.ndarray) -> np.ndarray:
     return values <= values.min() + rounding_tolerance(values)
 
 
-def require_runs(name: str, value: Any, unit: str = "run", axis: int = 0) -> np.ndarray:
-    """Return a finite float64 array with an axis of units, which is not empty: `[runs, ...]`."""
-    ndim = value.ndim if isinstance(value, np.ndarray) else np.array(value, dtype=object).ndim
-    array = require_array(name, value, (None,) * max(ndim, 1))
-    if array.shape[axis] == 0:
+def require_runs(name: str, value: Any, unit: str = "run", axis: int = 0, finite: bool = True) -> np.ndarray:
+    """Return a float64 array with an axis of units, which is not empty: `[runs, ...]`."""
+    array = as_array(value)
+    array = require_array(name, value, (None,) * max(array.ndim, 1)) if finite else array.astype(float)
+    if array.ndim == 0 or array.shape[axis] == 0:
         raise ArgumentError(name, f"have at least one {unit}", array.shape, f"shape {array.shape}")
-    return array
-
-
-require_curves = functools.partial(require_runs, unit="point", axis=-1)  # [..., points]
-
-
-def require_some_run(name: str, value: Any) -> np.ndarray:
-    """Return an array of at least one run; its numbers need not be finite."""
-    array = np.asarray(value, dtype=float)
-    if array.ndim == 0 or len(array) == 0:
-        raise ArgumentError(name, "have at least one run", array.shape, f"shape {array.shape}")
     return array
 
 
@@ -190,13 +180,3 @@ def require_level(level: Any) -> float:
     if level == 1:
         raise ArgumentError("level", "be below 1", 1.0)
     return level
-
-
-def require_lengths(lengths: Any, num_points: int) -> np.ndarray:
-    """Return positive numbers of episodes behind the points; one each where `None` is given."""
-    if lengths is None:
-        return np.ones(num_points)
-    lengths = require_array("lengths", lengths, (num_points,))
-    if (lengths <= 0).any():
-        raise ArgumentError("lengths", "be positive", lengths, f"{lengths.min():g}")
-    return lengths

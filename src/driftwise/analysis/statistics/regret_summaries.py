@@ -11,14 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.analysis.statistics.estimation import (
-    IntervalEstimate,
-    jackknife_interval,
-    require_curves,
-    require_lengths,
-    require_runs,
-    require_some_run,
-)
+from driftwise.analysis.statistics.estimation import IntervalEstimate, jackknife_interval, require_runs
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
 
 Lengths = np.ndarray | Sequence[int] | None  # `None`: points are episodes
@@ -45,8 +38,7 @@ def regret_area(
     between its points. `normalised` divides by the area of a regret of one in each episode, `K²/2`: an agent
     that always has regret `r` gets `r`.
     """
-    curves = require_curves("cumulative_regret", cumulative_regret)
-    lengths = require_lengths(lengths, curves.shape[-1])
+    curves, lengths = _require_curves("cumulative_regret", cumulative_regret, lengths)
     before = np.concatenate([np.zeros_like(curves[..., :1]), curves[..., :-1]], axis=-1)
     area = (lengths * (before + curves) / 2).sum(axis=-1)
     return area / (lengths.sum() ** 2 / 2) if normalised else area
@@ -54,8 +46,7 @@ def regret_area(
 
 def trailing_mean(curves: np.ndarray, width: int, *, lengths: Lengths = None) -> np.ndarray:
     """Mean over the episodes of the last `width` points up to each, of fewer at the start."""
-    curves = require_curves("curves", curves)
-    lengths = require_lengths(lengths, curves.shape[-1])
+    curves, lengths = _require_curves("curves", curves, lengths)
     width = min(require_count("width", width), curves.shape[-1])
     padding = np.zeros((*curves.shape[:-1], width - 1))
     weights = np.concatenate([np.zeros(width - 1), lengths])
@@ -90,8 +81,7 @@ def recovery_times(
     point: zero for an agent that never leaves, infinite if the agent does not recover before the next change
     or the end, and NaN with fewer than `hold` points after the change, or none before it with `tolerance`.
     """
-    regret = require_curves("regret", regret)
-    lengths = require_lengths(lengths, regret.shape[-1])
+    regret, lengths = _require_curves("regret", regret, lengths)
     stretches = _stretches(lengths, changes)
     for name, value in (("smooth", smooth), ("hold", hold), ("baseline", baseline)):
         require_count(name, value)
@@ -118,7 +108,7 @@ def recovery_times(
 
 def recovery_summary(times: np.ndarray) -> RecoverySummary:
     """Share of runs that recovered, of `recovery_times` `[runs, changes]`, and their median over all runs."""
-    times = require_some_run("times", times)
+    times = require_runs("times", times, finite=False)
     unknown = np.isnan(times).any(axis=0)
     known = np.where(unknown, 0.0, times)
     median, share = np.median(known, axis=0), np.isfinite(known).mean(axis=0)
@@ -141,8 +131,7 @@ def growth_exponent(
     part. `changes` are as in `recovery_times`.
     """
     curves = require_array("cumulative_regret", cumulative_regret, (None, None))
-    curves = require_runs("cumulative_regret", require_curves("cumulative_regret", curves))
-    lengths = require_lengths(lengths, curves.shape[-1])
+    curves, lengths = _require_curves("cumulative_regret", require_runs("cumulative_regret", curves), lengths)
     part = require_number("part", part, above=0, at_most=1)
     curves = np.concatenate([np.zeros_like(curves[:, :1]), curves], axis=-1)  # point i is curves[:, i + 1]
     fits = []
@@ -186,3 +175,13 @@ def _stretches(lengths: np.ndarray, changes: Sequence[int]) -> list[np.ndarray]:
         raise ArgumentError("changes", f"be increasing episodes below {ends[-1]:g}", tuple(changes))
     borders = itertools.pairwise([0, *places, ends[-1]])
     return [np.flatnonzero((ends - lengths >= first) & (ends <= last)) for first, last in borders]
+
+
+def _require_curves(name: str, curves: np.ndarray, lengths: Lengths) -> tuple[np.ndarray, np.ndarray]:
+    """Return curves of at least one point, and the positive numbers of episodes behind their points."""
+    curves = require_runs(name, curves, "point", axis=-1)
+    lengths = np.ones(curves.shape[-1]) if lengths is None else lengths
+    sizes = require_array("lengths", lengths, curves.shape[-1:])
+    if (sizes <= 0).any():
+        raise ArgumentError("lengths", "be positive", sizes, f"{sizes.min():g}")
+    return curves, sizes
