@@ -29,10 +29,7 @@ def distances_from_first(environment: Environment, episodes: np.ndarray) -> dict
 
 
 def relative_distances(environment: Environment, episodes: np.ndarray) -> np.ndarray | None:
-    """Return the distance of the model from the first, `[T]` from 0 to 1; `None` if it is constant.
-
-    It is the larger one of rewards and transitions, each as a share of its own largest distance.
-    """
+    """Return the larger distance of rewards and transitions, each over its largest; `None` if constant."""
     distances = distances_from_first(environment, episodes).values()
     shares = [distance / distance.max() for distance in distances if distance.max() > 0]
     return np.max(shares, axis=0) if shares else None

@@ -49,8 +49,7 @@ class View(NamedTuple):
 def views(result: Result, changes: Sequence[int], quantity: str = "regret") -> tuple[View, View]:
     """Return cumulative regret, and that of an episode, for results of this shape.
 
-    Regret of an episode is a mean over the last fiftieth of the points, and of none before the last change:
-    it neither looks ahead nor back across one.
+    Regret of an episode is a mean over the last fiftieth of the points, and of none before the last change.
     """
     points = np.arange(len(result.lengths))
     borders = np.searchsorted(result.episodes, changes, side="right")
@@ -115,11 +114,9 @@ def lead_spans(results: Mapping[str, Result], view: View) -> list[tuple[int, int
 
 
 def regret_figures(curves: RegretCurves, numbers: Mapping[str, int | None]) -> list[Figure]:
-    """Return the figures of cumulative regret and of that of an episode.
+    """Return the figures of cumulative regret and of that of an episode, with the drift below.
 
-    They have means of all agents with a gap after each piece, random actions, and the drift below.
-    `numbers` has the agents by their labels with the numbers of their colours and dashes; without one an
-    agent is grey and has no interval.
+    `numbers` has the colours and dashes of agents by label; without one an agent is grey, with no interval.
     """
     first = next(iter(curves.results.values()))
     episodes, last = first.episodes.astype(float), int(first.episodes[-1])

@@ -187,12 +187,9 @@ def latex_needs(text: str) -> str:
 
 
 def _latex_word(text: str) -> str:
-    """Return an escaped text with signs and Greek letters as mathematics.
-
-    At its beginning a bracket or a star would be an argument of the end of the row before.
-    """
+    """Return an escaped text with signs and Greek letters as mathematics."""
     text = " ".join(unicodedata.normalize("NFC", text).split())
-    guard = "{}" if text[:1] in ("[", "*") else ""
+    guard = "{}" if text[:1] in ("[", "*") else ""  # else it is an argument of the end of the row before
     return guard + "".join(f"${_MATHS[letter]}$" if letter in _MATHS else letter for letter in text)
 
 

@@ -153,7 +153,7 @@ def headline(report: Report) -> tuple[str, str]:
 
 def finding(data: ReportData) -> str:
     """Return the agents of lowest regret, how much lower it is than that of the next one, and the p-value."""
-    num_leaders, best = _num_leaders(data), data.order[0]
+    num_leaders, best = int(is_lowest(data.scores.mean(axis=0)).sum()), data.order[0]
     names = _listed([data.labels[index] for index in data.order[:num_leaders]])
     ends, earns = ("ends", "earns") if num_leaders == 1 else ("end", "earn")
     if num_leaders == len(data.labels):
@@ -181,11 +181,8 @@ def finding(data: ReportData) -> str:
 
 
 def details(data: ReportData) -> str:
-    """Return the regret of the best agent, as a share of random actions, and since when it leads.
-
-    It leads where its cumulative regret is significantly below that of all others.
-    """
-    num_leaders, best = _num_leaders(data), data.scores[:, data.order[0]]
+    """Return the regret of the best agent, its share of random actions, and where it leads significantly."""
+    num_leaders, best = int(is_lowest(data.scores.mean(axis=0)).sum()), data.scores[:, data.order[0]]
     regret = format_half_width(*map(float, mean_interval(best)))
     episodes = format_count(data.num_episodes, "episode")
     text = f"After {episodes} the {data.quantity} of {data.leader} is {regret}"
@@ -213,11 +210,6 @@ def _listed(names: Sequence[str]) -> str:
     if len(few) > _MAX_NAMED:
         few = [*names[:_MAX_NAMED], f"{len(names) - _MAX_NAMED:,} more"]
     return " and ".join([", ".join(few[:-1]), few[-1]] if len(few) > 1 else few)
-
-
-def _num_leaders(data: ReportData) -> int:
-    """The number of agents that share the lowest mean regret; they are the first in order."""
-    return int(is_lowest(data.scores.mean(axis=0)).sum())
 
 
 def _format_share(share: float) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from driftwise.analysis.agent_numbers import format_agent_numbers
 from driftwise.analysis.page import Article, Page, Section, write_html
 from driftwise.analysis.regret_curves import rank_agents
-from driftwise.analysis.report.data import Report, ReportData, load_report_data, longest
+from driftwise.analysis.report.data import Report, load_report_data, longest
 from driftwise.analysis.report.final_table import (
     IN_CSV,
     IN_LATEX,
@@ -101,21 +101,18 @@ def report_html(report: Report) -> str:
     about = f" The experiment: {data.description}." if data.description != experiment else ""
     parts: list[Section | Article] = []
     for number, (label, own) in enumerate(report.items(), 1):
-        sections = _sections(PANELS, own)
+        sections = [*filter(None, (panel(own) for panel in PANELS))]
         if len(report) > 1:
             name = str(own.environment_config.get("name", ""))
             kicker, text = "" if name == label else name, f"{finding(own)}. {details(own)}"
             sections = [Article(label, sections, kicker, text, f"environment-{number}")]
         parts += sections
     kicker = " · ".join((experiment, environments, *sizes))
-    parts = [*_sections(OPENING, report), *parts, *_sections(CLOSING, report)]
+    opening = filter(None, (panel(report) for panel in OPENING))
+    closing = filter(None, (panel(report) for panel in CLOSING))
     version = manifest_text((data.manifest.get("versions") or {}).get("driftwise", ""))
     text = kicker, f"{heading}.", f"{lead}{about}"
-    return write_html(Page(experiment, *text, parts, legend=data.styles, version=version))
-
-
-def _sections(panels: Panels, data: Report | ReportData) -> list[Section]:
-    return [section for panel in panels if (section := panel(data)) is not None]
+    return write_html(Page(experiment, *text, [*opening, *parts, *closing], data.styles, version))
 
 
 def report_figure(report: Report, *, title: str | None = None, **look: Any) -> Figure:
