@@ -31,7 +31,7 @@ def test_every_table_fits_and_keeps_all_words_and_numbers_whole(table: Table, wi
     assert max(map(len, text.splitlines()), default=0) <= width
     for row in table.rows:
         for column, cell in zip(table.columns, row, strict=True):
-            if column.kind == "number":
+            if column.fields:
                 assert re.search(rf"(^|\s){re.escape(cell.text)}($|\s)", text, re.M), cell.text
             for word in cell.text.split():
                 assert re.search(rf"(^|\s){re.escape(word)}($|\s)", text, re.M), word

@@ -81,12 +81,9 @@ def regret_plot(
 
     A row for each environment; an agent looks the same in all of them. Below each axis is a strip of how far
     the environment has moved; the axis to the right is in shares of the regret of random actions. Curves are
-    shaded where that of the agent of lowest final regret is significantly below all others. Smoothing looks
-    back alone, and no further than the last change. Of more agents than colours tell apart, those of lowest
-    average rank have one, and the others are grey. The points of a grid that do not stand for their agent
-    are faint.
-
-    `width` is in inches, and exact; below 6 the panels stand one below the other.
+    shaded where that of the agent of lowest final regret is significantly below all others. Of more agents
+    than colours tell apart, those of lowest average rank have one, and the others are grey. `width` is in
+    inches, and exact; below 6 the panels stand one below the other.
     """
     width = require_number("width", width, at_least=2, at_most=100)
     usual = 10.5 if width > _ONE_COLUMN else 8.0

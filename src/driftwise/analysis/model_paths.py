@@ -22,14 +22,9 @@ def model_paths(environment: Environment, episodes: np.ndarray) -> dict[str, np.
     return paths
 
 
-def distances_from_first(environment: Environment, episodes: np.ndarray) -> dict[str, np.ndarray]:
-    """Return Euclidean distances `[T]` of the models of the episodes from the first of them."""
-    paths = model_paths(environment, episodes)
-    return {name: np.linalg.norm(path - path[0], axis=-1) for name, path in paths.items()}
-
-
 def relative_distances(environment: Environment, episodes: np.ndarray) -> np.ndarray | None:
     """Return the larger distance of rewards and transitions, each over its largest; `None` if constant."""
-    distances = distances_from_first(environment, episodes).values()
+    paths = model_paths(environment, episodes).values()
+    distances = [np.linalg.norm(path - path[0], axis=-1) for path in paths]
     shares = [distance / distance.max() for distance in distances if distance.max() > 0]
     return np.max(shares, axis=0) if shares else None

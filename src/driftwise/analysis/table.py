@@ -36,10 +36,6 @@ class TableColumn:
     fields: tuple[str, ...] = ()
     explained: str = ""  # the heading on a terminal, where no note explains it; as on a page unless given
 
-    @property
-    def kind(self) -> str:
-        return "number" if self.fields else "word"
-
 
 @dataclass(frozen=True)
 class Cell:

@@ -85,14 +85,9 @@ class ReportData:
         return "regret" if "regret" in self.metrics else "shortfall"
 
     @property
-    def config(self) -> Mapping[str, Any]:
-        """The experiment's file; empty where the manifest does not keep it."""
-        return self.manifest.get("config") or {}
-
-    @property
     def description(self) -> str:
         """The experiment's own finding, if the sizes are at least its own; else its summary or its name."""
-        own, name = self.config, str(self.manifest.get("experiment", ""))
+        own, name = self.manifest.get("config") or {}, str(self.manifest.get("experiment", ""))
         full = self.num_episodes >= own.get("episodes", 0) and self.total_runs >= own.get("runs", 0)
         return str((full and own.get("finding")) or own.get("summary") or name)
 

@@ -62,9 +62,7 @@ class _Shares(NamedTuple):
     curves: str  # diagnostics that sum to one at any time
     totals: str  # diagnostics whose mean is the share in the whole run
     names: Callable[[Any, int], list[str]]
-    caption: str
-    total_caption: str
-    unit: str
+    captions: tuple[str, str, str]  # of the curves, of the totals, and the unit of the totals
     note: str
 
 
@@ -73,9 +71,7 @@ _SHARES = (
         "probability",
         "played",
         arm_names,
-        "Probabilities of the arms",
-        "Episodes played in",
-        "share of the episodes",
+        ("Probabilities of the arms", "Episodes played in", "share of the episodes"),
         "Arms: the probability with which the arm of the present block was drawn, mean over runs, and the "
         "share of all episodes that each arm played.",
     ),
@@ -83,9 +79,7 @@ _SHARES = (
         "weight",
         "weight",
         memory_names,
-        "Weights of the memories",
-        "Mean weight in",
-        "mean over the run",
+        ("Weights of the memories", "Mean weight in", "mean over the run"),
         "Weights: the weight of each memory in the mixture, mean over runs, and its mean over the run.",
     ),
 )
@@ -171,18 +165,19 @@ def _show_shares(data: ReportData, kind: _Shares, label: str, number: int) -> tu
     kept, means = thinned(len(lengths)), shares.mean(axis=1)
     pairs = enumerate(zip(names, means, strict=True))  # hidden with their agent, in colours of their own
     curves = [Curve(own, mean[kept], place, kind="stacked", agent=label) for place, (own, mean) in pairs]
-    name, caption = f"{kind.curves}-{number}", f"{kind.caption} of {label}"
+    over, in_all, unit = kind.captions
+    name, caption = f"{kind.curves}-{number}", f"{over} of {label}"
     more: dict[str, Any] = dict(caption=caption, x=data.episodes[kept], legend=True, rows=count)
     over_time = _over_episodes(data, name, curves, text=f"{caption} over episodes", **more)
-    caption = f"{kind.total_caption} {label}"
+    caption = f"{in_all} {label}"
     text = ", ".join(f"{own} {format_percent(share)}" for own, share in zip(names, total, strict=True))
-    bars = Bars(f"total-{name}", names, total, kind.unit, f"{caption}: {text}", caption, label, count)
+    bars = Bars(f"total-{name}", names, total, unit, f"{caption}: {text}", caption, label, count)
 
     equal, last = 1 / count, means[:, -1]  # whether one of them was given the most weight
     top, favourite = int(last.argmax()), float(shares[:, :, -1].max(axis=0).mean())
     if np.abs(means - equal).max() > _UNIFORM * equal:
-        at_end, in_all = format_percent(float(last[top])), format_percent(total[top])
-        sentence = f"gave '{names[top]}' the most weight: {at_end} at the end, {in_all} over the run."
+        at_end, mean = format_percent(float(last[top])), format_percent(total[top])
+        sentence = f"gave '{names[top]}' the most weight: {at_end} at the end, {mean} over the run."
     elif favourite > 2 * equal:
         sentence = f"preferred a different one in each run: {format_percent(favourite)} at the end."
     elif count > 6:

@@ -90,7 +90,7 @@ def reproduce(report: Report) -> Section | None:
     data = longest(report)
     if data.is_external:
         return None
-    name, config = str(data.manifest.get("experiment", "experiment")), dict(data.config)
+    name, config = str(data.manifest.get("experiment", "experiment")), data.manifest.get("config") or {}
     built_in = name in EXPERIMENTS and config in ({}, EXPERIMENTS[name].config)
     command = ["driftwise", "run", name if built_in else f"{name}.toml"]
     command += ["--episodes", str(data.num_episodes), "--runs", str(data.total_runs)]

@@ -79,22 +79,18 @@ class Sweep(NamedTuple):
     fits: tuple[Fit, ...]
 
     @property
-    def symbol(self) -> str:
-        return _SYMBOLS[self.along]
-
-    @property
     def title(self) -> str:
         """The sizes and what is fixed, as the heading of a table."""
         number = "{:.3g}" if self.along == "variation" else "{:,.0f}"
         sizes = ", ".join(map(number.format, self.sizes))
-        return f"How regret grows with {self.symbol}, {sizes}, at {self.fixed}"
+        return f"How regret grows with {_SYMBOLS[self.along]}, {sizes}, at {self.fixed}"
 
 
 def exponents_table(sweeps: Sequence[Sweep]) -> Table:
     """Return the exponents of all agents along the sweeps, beside those that their bounds declare."""
     columns = words("sweep", "agent") + numbers("exponent [95 %]", "declared")
     columns += words("measured", "bound") + numbers("regret / bound")
-    rows = [(f"{sweep.symbol}, at {sweep.fixed}", *fit.cells) for sweep in sweeps for fit in sweep.fits]
+    rows = [(f"{_SYMBOLS[own.along]}, at {own.fixed}", *fit.cells) for own in sweeps for fit in own.fits]
     return Table.of("rates", columns, rows).without_empty()
 
 
@@ -157,7 +153,8 @@ def _fit(label: str, along: str, points: Sequence[ReportData], sizes: np.ndarray
     finals = [point.results[label].cumulative_regret[:, -1] for point in points]
     scores = np.stack(finals, axis=1)  # [runs, points]
     means, exponent, entry = scores.mean(axis=0), scaling_exponent(scores, sizes), points[0].agents[label]
-    table = {**points[0].config.get("agents", {}).get(entry.get("name"), {}), **entry.get("point", {})}
+    agents = (points[0].manifest.get("config") or {}).get("agents", {})
+    table = {**agents.get(entry.get("name"), {}), **entry.get("point", {})}
     bound, share = declared_bound(table), math.nan
     if bound is None:
         return Fit(label, means, exponent, None, None, share)
@@ -207,9 +204,10 @@ def rates(report: Report) -> Section | None:
         drawn = [mean_curve(label, number, means[label], kind="marked") for label, number in styles.items()]
         declared = sorted({fit.declared for fit in sweep.fits if fit.declared} | _SLOPES[sweep.along])
         drawn += reference_slopes(declared, sweep.sizes, [means[label] for label in styles])
-        label = {"K": "episodes K", "Δ": "variation Δ"}[sweep.symbol]
+        symbol = _SYMBOLS[sweep.along]
+        label = f"{'episodes' if symbol == 'K' else 'variation'} {symbol}"
         axes = Axis(label, log=True), Axis("final regret", log=True)
-        title = f"{sweep.symbol} varies, {sweep.fixed}"
+        title = f"{symbol} varies, {sweep.fixed}"
         figures.append(Figure(f"rates-{place}", drawn, *axes, f"Final regret: {title}", title, x=sweep.sizes))
     note = (
         f"{exponents_legend(table)} Exponents are fitted by least squares to the logarithms of the mean "

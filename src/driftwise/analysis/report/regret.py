@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from driftwise.analysis.figures import Axis, Curve, Figure, mean_curve
-from driftwise.analysis.model_paths import distances_from_first, model_paths
+from driftwise.analysis.model_paths import model_paths
 from driftwise.analysis.page import Section
 from driftwise.analysis.regret_curves import FEWEST_RUNS, MAX_POINTS, regret_figures, smoothing, thinned
 from driftwise.analysis.report.data import ReportData
@@ -134,13 +134,13 @@ def drift(data: ReportData) -> Section | None:
         return Section(title, ["It does not: all episodes have the same model."])
     kept = thinned(data.num_episodes, _MAX_PLACES)
     paths, moves = model_paths(environment, kept), (variation.reward, variation.transition)
-    budgets = {
-        name: np.concatenate([[0.0], np.cumsum(own)])[kept] for name, own in zip(paths, moves, strict=False)
-    }
+    spent = (np.concatenate([[0.0], np.cumsum(own)])[kept] for own in moves)
+    budgets = dict(zip(paths, spent, strict=False))
+    distances = {name: np.linalg.norm(own - own[0], axis=-1) for name, own in paths.items()}
     figures = []
     for name, heading, over_time in (
         ("variation", "Variation spent", budgets),
-        ("distance", "Distance from the first model", distances_from_first(environment, kept)),
+        ("distance", "Distance from the first model", distances),
     ):
         drawn = [Curve(label, curve, number) for number, (label, curve) in enumerate(over_time.items())]
         axes = Axis("episode", integer=True), Axis(from_zero=True)

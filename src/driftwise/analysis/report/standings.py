@@ -162,14 +162,15 @@ def finding(data: ReportData) -> str:
         return f"{names} {ends} with a {data.quantity} of {regret}{' in every run' * identical}"
     # the difference in regret and its interval, as a share where regret is known and positive
     following = data.order[num_leaders]
-    scores, write = data.scores[:, [following, best]], format_number
+    scores = data.scores[:, [following, best]]
     if "regret" not in data.metrics or (scores.mean(axis=0) <= 0).any():  # of problems without episodes
-        difference = paired_difference(scores[:, 0], scores[:, 1])[:3]
-    else:
-        difference = jackknife_interval(scores, lambda mean: 1 - mean[..., 1] / mean[..., 0])
-        write = _format_share
-    less, low, high = (write(float(number)) for number in difference)
-    interval = "" if np.isnan(difference[1]) else f"95 %: {low} to {high}, "
+        difference = [*map(float, paired_difference(scores[:, 0], scores[:, 1])[:3])]
+        less, low, high = map(format_number, difference)
+    else:  # with a digit more where it is small
+        difference = [*map(float, jackknife_interval(scores, lambda mean: 1 - mean[..., 1] / mean[..., 0]))]
+        texts = (f"{100 * share:.{int(abs(share) < 0.1)}f} %" for share in difference)
+        less, low, high = (text.replace("-", "−") for text in texts)
+    interval = "" if math.isnan(difference[1]) else f"95 %: {low} to {high}, "
     ahead = f"{ends} with {less} less regret" if "regret" in data.metrics else f"{earns} {less} more"
     text = f"{names} {ahead} than the next best agent, {data.labels[following]}"
     if data.num_runs < 2:
@@ -210,9 +211,3 @@ def _listed(names: Sequence[str]) -> str:
     if len(few) > _MAX_NAMED:
         few = [*names[:_MAX_NAMED], f"{len(names) - _MAX_NAMED:,} more"]
     return " and ".join([", ".join(few[:-1]), few[-1]] if len(few) > 1 else few)
-
-
-def _format_share(share: float) -> str:
-    """A share as text, with a digit more where it is small."""
-    text = f"{100 * share:.1f} %" if abs(share) < 0.1 else format_percent(share)
-    return text.replace("-", "−")
