@@ -99,19 +99,20 @@ class ClockDecider:
         kept = 0.5 ** ((newest - last) / self._half_lives)
         advanced, noise = _shrink(base, kept, newest), base.noise
         if noise is not None:
-            noise = noise._replace(moments=_shrink(noise.moments, kept, newest))
-        return self.state._replace(base=advanced._replace(noise=noise))
+            advanced = advanced._replace(noise=noise._replace(moments=_shrink(noise.moments, kept, newest)))
+        return self.state._replace(base=advanced)
 
 
 def _shrink(moments: Moments, kept: np.ndarray, time: float) -> Moments:
-    """Return the moments of all memories at a later time: `ClockWeights.later` at once."""
+    """Return the moments of all memories at a later time: `ClockWeights.advance` at once."""
     share, gram_sq = kept[:, None, None, None], moments.gram_sq
     ridge = moments.ridge[:, None, None, None] * np.eye(moments.gram.shape[-1])
     if gram_sq is not None:
         gram_sq = share * share * gram_sq + (1 - share * share) * ridge
-    gram, weight_sq = share * moments.gram + (1 - share) * ridge, kept * kept * moments.weight_sq
-    later = moments._replace(gram=gram, gram_sq=gram_sq, cross=share * moments.cross, weight_sq=weight_sq)
-    return later._replace(weight=kept * moments.weight, memory=np.full(len(kept), time))
+    sums = share * moments.gram + (1 - share) * ridge, gram_sq, share * moments.cross
+    weights = kept * moments.weight, kept * kept * moments.weight_sq
+    others = moments.epoch, np.full(len(kept), time), moments.noise
+    return Moments(*sums, moments.ridge, moments.tick, *weights, *others)
 
 
 def _add(
