@@ -194,15 +194,8 @@ def test_a_grid_is_its_points(name, numbers, grid):
 
 
 STILL = examples.make("latent_chains", examples.STATIONARY)
-SLOPING = dw.environments.oil_discovery(  # of at most 1
-    num_states=6,
-    num_actions=2,
-    horizon=3,
-    drift=examples.STATIONARY,
-    sharpness=0.5,
-    moving_cost=0.5,
-    rewards="bernoulli",
-)
+SLOPES: dict[str, Any] = dict(num_states=6, num_actions=2, horizon=3, sharpness=0.5, moving_cost=0.5)
+SLOPING = dw.environments.oil_discovery(**SLOPES, drift=examples.STATIONARY, rewards="bernoulli")  # at most 1
 
 
 @pytest.mark.slow

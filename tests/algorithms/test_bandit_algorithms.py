@@ -332,12 +332,8 @@ def test_alpha_needs_the_noise():
 def spoilt_run(make: Callable[..., Agent], **own: Any) -> tuple[float, bool]:
     """Regret of 300 rounds whose best arm an adversary spoils, and whether bonuses covered all means."""
     means = (0.8, 0.4, 0.2)
-    spoilt = LinearBandit(
-        dw.arms.orthogonal_arms(3),
-        dw.paths.abrupt_path((means,), ()),
-        noise_scale=0.1,
-        corruption=SignFlips(3.0),
-    )
+    arms, path = dw.arms.orthogonal_arms(3), dw.paths.abrupt_path((means,), ())
+    spoilt = LinearBandit(arms, path, noise_scale=0.1, corruption=SignFlips(3.0))
     total, covered = 0.0, True
     for one in dw.play(make(spoilt.spec, noise_scale=0.1, ridge=0.1, **own), spoilt, 300):
         total += float(one.record.optimal - one.record.value)

@@ -231,13 +231,9 @@ def test_the_ellipsoid_test_is_its_definition(problem):
         spec, rows, num, functions = SPEC, environment.to_arrays().example.values, 25, 2
         test = EllipsoidTest(3, noise_scale=0.05, norm_bound=0.2, delta=1.0, ridge=0.3, num_functions=2)
         agent = DetectAndRestart(lsvi_ucb(spec, radius=0.4), test, 0.2)
-    loop = textbook.Ellipsoids(
-        num_levels=test.num_levels,
-        noises=[float(test.noise_scale), *[0.5] * functions],
-        norm_bound=float(test.norm_bound),
-        delta=float(test.delta),
-        ridge=float(test.ridge),
-    )
+    numbers = {name: float(getattr(test, name)) for name in ("norm_bound", "delta", "ridge")}
+    noises = [float(test.noise_scale), *[0.5] * functions]
+    loop = textbook.Ellipsoids(num_levels=test.num_levels, noises=noises, **numbers)
     alarms = 0
     for one in dw.play(agent, environment, num):
         targets = one.episode.rewards[:, None]

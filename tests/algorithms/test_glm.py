@@ -22,13 +22,8 @@ FAMILIES = {"logistic": glm.LOGISTIC, "log": glm.POISSON, "identity": glm.GAUSSI
 
 
 def world(link: Any = "logistic", *, radius: float = 1.0, rounds: int = 60) -> LinearBandit:
-    return linear_bandit(
-        arms=dw.arms.FreshArms(5, 2, "ball", fewest=3),
-        path=dw.paths.Rotation(0.0, 3.0, rounds, radius),
-        rewards=REWARDS[link],
-        noise_scale=0.3,
-        link=link,
-    )
+    arms, path = dw.arms.FreshArms(5, 2, "ball", fewest=3), dw.paths.Rotation(0.0, 3.0, rounds, radius)
+    return linear_bandit(arms=arms, path=path, rewards=REWARDS[link], noise_scale=0.3, link=link)
 
 
 @pytest.mark.parametrize("rate", [0.9, 1.0])
@@ -149,12 +144,8 @@ def test_a_ring_of_samples_drops_what_no_longer_counts() -> None:
 
 
 def test_with_one_hot_arms_each_arm_solves_its_own_equation() -> None:
-    environment = linear_bandit(
-        arms=dw.arms.orthogonal_arms(3),
-        path=dw.paths.abrupt_path([[1.0, -0.5, 0.2]], ()),
-        rewards="bernoulli",
-        link="logistic",
-    )
+    arms, path = dw.arms.orthogonal_arms(3), dw.paths.abrupt_path([[1.0, -0.5, 0.2]], ())
+    environment = linear_bandit(arms=arms, path=path, rewards="bernoulli", link="logistic")
     agent = sc_d_glucb(environment.spec, rate=0.9, ridge=0.4, radius=0.8, num_episodes=30)
     rewards, arms = [], []
     for played in dw.play(agent, environment, 30):
@@ -184,13 +175,8 @@ def test_the_projection_is_the_nearest_point_of_the_ball_in_its_metric() -> None
 
 
 def test_forgetting_clicks_beats_remembering_them_where_tastes_change() -> None:
-    spec = Spec.bandit(dim=2, num_arms=4)
-    environment = LinearBandit(
-        dw.arms.FreshArms(4, 2, "sphere"),
-        dw.paths.abrupt_path(((3.0, 0.0), (-3.0, 0.0)), (150,)),
-        "bernoulli",
-        link="logistic",
-    )
+    spec, path = Spec.bandit(dim=2, num_arms=4), dw.paths.abrupt_path(((3.0, 0.0), (-3.0, 0.0)), (150,))
+    environment = LinearBandit(dw.arms.FreshArms(4, 2, "sphere"), path, "bernoulli", link="logistic")
     lost = {}
     for rate in (0.95, 1.0):
         agent = d_glb_omd(spec, rate=rate, norm_bound=3.0, ridge=2.0, radius_scale=0.1)

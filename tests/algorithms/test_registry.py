@@ -60,16 +60,8 @@ def test_every_tuned_form_refuses_what_is_no_run(name):
 
 
 def test_a_tuned_form_takes_the_keywords_of_the_tuning_and_the_options_it_leaves_open():
-    assert list(inspect.signature(lsvi_ucb.tuned).parameters) == [
-        "spec",
-        "num_episodes",
-        "variation",
-        "delta",
-        "beta_scale",
-        "mu_bound",
-        "ridge",
-        "clip",
-    ]
+    names = "spec num_episodes variation delta beta_scale mu_bound ridge clip"
+    assert list(inspect.signature(lsvi_ucb.tuned).parameters) == names.split()
     assert lsvi_ucb.tuned(SPEC, num_episodes=9, ridge=2.0, clip="tight").ridge == 2.0
     parameters = inspect.signature(d_lin_ucb.tuned).parameters
     assert (parameters["tuning"].default, parameters["ridge"].default) == ("corrected", "one")

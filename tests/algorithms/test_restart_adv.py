@@ -1,6 +1,7 @@
 """Restart-Adv: its design, its probabilities, its estimates, and its bound."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,16 +130,11 @@ def test_a_tuned_run_stays_below_its_bound():
     )
     variation = environment.variation(20_000).total
     agent = restart_adv.tuned(environment.spec, num_episodes=20_000, variation=variation)
-    result = dw.simulate(agent, environment, num_episodes=20_000, num_runs=4, record_every=100)
+    sizes: Any = dict(num_episodes=20_000, num_runs=4, record_every=100)
+    result = dw.simulate(agent, environment, **sizes)
     lost = float(result.cumulative_regret[..., -1].max())
     assert lost < 6 * (0.75 * 3 * math.log(20)) ** (1 / 3) * variation ** (1 / 3) * 20_000 ** (2 / 3)
-    uniform = dw.simulate(
-        dw.algorithms.uniform(environment.spec),
-        environment,
-        num_episodes=20_000,
-        num_runs=4,
-        record_every=100,
-    )
+    uniform = dw.simulate(dw.algorithms.uniform(environment.spec), environment, **sizes)
     assert lost < 0.6 * float(uniform.cumulative_regret[..., -1].min())
 
 

@@ -52,18 +52,10 @@ def assert_is_ucbvi(
     known, history = examples.reward_tables(environment, num_episodes), []
     previous, met = None, False
     for t, one in enumerate(dw.play(agent, environment, num_episodes, seed=3)):
-        expected = textbook.ucbvi(
-            history,
-            SPEC,
-            scale=parameters["scale"],
-            log_term=parameters["log_term"],
-            bonus=agent.bonus,
-            shared=agent.steps == "shared",
-            ceilings=most,
-            rewards=known[t] if agent.rewards == "known" else None,
-            previous=previous,
-            weight=weight,
-        )
+        options: Any = {name: parameters[name] for name in ("scale", "log_term")}
+        options |= dict(bonus=agent.bonus, shared=agent.steps == "shared", ceilings=most)
+        options |= dict(rewards=known[t] if agent.rewards == "known" else None, previous=previous)
+        expected = textbook.ucbvi(history, SPEC, **options, weight=weight)
         examples.assert_fields_close(one.plan, expected)
         previous = expected.q if agent.monotone else None
         history.append(one.episode)
