@@ -167,7 +167,7 @@ def test_the_sum_of_weights_of_poisson_arrivals_is_their_rate_times_the_mean_lif
     """`Σω → a·h/log 2`, here 519; the deviation at one time is √(a·h/log 4) = 16, of eleven times a third."""
     rng, rate, clock = np.random.default_rng(7), 0.1, ClockWeights(HALF_LIFE)
     times = np.cumsum(rng.exponential(1 / rate, 60_000))
-    sums = [clock.kept(end - times[times <= end]).sum() for end in HALF_LIFE * np.arange(15, 150, 13)]
+    sums = [clock.decay(end - times[times <= end]).sum() for end in HALF_LIFE * np.arange(15, 150, 13)]
     assert np.mean(sums) == pytest.approx(rate * HALF_LIFE / math.log(2), rel=0.03)
     recent = [Event(time, np.ones(1), 0.0) for time in times[times <= HALF_LIFE * 15].tolist()]
     assert clock.at(absorbed(clock, recent), HALF_LIFE * 15).weight == pytest.approx(sums[0])

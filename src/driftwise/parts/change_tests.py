@@ -102,9 +102,9 @@ class MeansTest(ChangeTest):
         delta = xp.asarray(self.delta, dtype=dtype)
         failure = math.log(math.pi**2 * dim / 6) + 2 * xp.log(epoch) - xp.log(delta)
         alarm = forced & xp.any(usable & (ratio >= means_threshold(plays, splits, failure, xp)))
-        here, none = (xp.arange(dim) == place) & forced, xp.zeros(0, dtype=bool)
-        arms = map_tree(lambda new, old: xp.where(expand_like(here, old), new, old), updated, state.arms)
-        return state._replace(arms=arms), TestOutcome(alarm, none, none)
+        tested, no_windows = (xp.arange(dim) == place) & forced, xp.zeros(0, dtype=bool)
+        arms = map_tree(lambda new, old: xp.where(expand_like(tested, old), new, old), updated, state.arms)
+        return state._replace(arms=arms), TestOutcome(alarm, no_windows, no_windows)
 
 
 class EllipsoidState(NamedTuple):
@@ -126,12 +126,12 @@ class EllipsoidState(NamedTuple):
 
     def restart_windows(self, ended: Array) -> EllipsoidState:
         """Restart the windows `[L]` that have `ended`; all earlier data becomes their prefix."""
-        xp, num, here = namespace(self.gram), len(ended), ended[:, None, None, None]
+        xp, num, mask = namespace(self.gram), len(ended), ended[:, None, None, None]
         starts = xp.astype(ended, xp.int64)
         orders = xp.where(ended, self.num_started + xp.cumulative_sum(starts), self.order[:-1])
 
         def shift(sums: Array, empty: Array) -> Array:
-            before, within = xp.where(here, sums[-1:], sums[:num]), xp.where(here, empty, sums[num:-1])
+            before, within = xp.where(mask, sums[-1:], sums[:num]), xp.where(mask, empty, sums[num:-1])
             return xp.concat([before, within, sums[-1:]])
 
         return self._replace(

@@ -35,13 +35,13 @@ class ClockWeights(WeightFunction):
     prior: Literal["zero", "hold", "decay"] = choice("zero", "hold", "decay", default="zero")
     reference: Literal["now", "last"] = choice("now", "last", default="now")
 
-    def kept(self, seconds: Array) -> Array:
+    def decay(self, seconds: Array) -> Array:
         """Return the share of a weight that remains after `seconds`."""
         return 0.5 ** (seconds / self.half_life)
 
     def weights(self, tick: int) -> np.ndarray:
         ages = np.arange(tick - 1, -1, -1, dtype=float)
-        return self.kept(ages + (self.reference == "now"))
+        return self.decay(ages + (self.reference == "now"))
 
     def init(self, moments: Moments, sample: Sample) -> Moments:
         return moments._replace(memory=moments.weight)  # 0 seconds
@@ -67,29 +67,24 @@ class ClockWeights(WeightFunction):
     def _after(self, moments: Moments, sample: Sample, seconds: Array) -> Moments:
         """Return the moments after a sample `seconds` later, or earlier if negative."""
         xp = namespace(moments.gram)
-        weight = self.kept(xp.maximum(-seconds, 0.0))
+        weight = self.decay(xp.maximum(-seconds, 0.0))
         return _add_sample(self.advance(moments, xp.maximum(seconds, 0.0)), sample, weight)
 
     def advance(self, moments: Moments, seconds: Array) -> Moments:
         """Return the moments after `seconds` more seconds."""
-        xp, kept, before = namespace(moments.gram), self.kept(seconds), moments.ridge
-        ridge, cross, gram_sq = before, kept * moments.cross, moments.gram_sq
+        xp, share, before = namespace(moments.gram), self.decay(seconds), moments.ridge
+        ridge, cross, gram_sq = before, share * moments.cross, moments.gram_sq
         identity = identity_like(moments.gram)
         if self.prior == "hold":
-            cross = cross + (1 - kept) * ridge * (spd_inverse(moments.gram) @ moments.cross)
+            cross = cross + (1 - share) * ridge * (spd_inverse(moments.gram) @ moments.cross)
         if self.prior == "decay":
-            ridge = xp.maximum(kept * ridge, xp.minimum(ridge, _MIN_RIDGE))
+            ridge = xp.maximum(share * ridge, xp.minimum(ridge, _MIN_RIDGE))
         if gram_sq is not None:
-            gram_sq = kept * kept * gram_sq + (ridge - kept * kept * before) * identity
-        return moments._replace(
-            gram=kept * moments.gram + (ridge - kept * before) * identity,
-            gram_sq=gram_sq,
-            cross=cross,
-            ridge=ridge,
-            weight=kept * moments.weight,
-            weight_sq=kept * kept * moments.weight_sq,
-            memory=moments.memory + seconds,
-        )
+            gram_sq = share * share * gram_sq + (ridge - share * share * before) * identity
+        gram = share * moments.gram + (ridge - share * before) * identity
+        weights = share * moments.weight, share * share * moments.weight_sq
+        moments = moments._replace(memory=moments.memory + seconds)
+        return Moments(gram, gram_sq, cross, ridge, moments.tick, *weights, *moments[7:])
 
 
 def _add_sample(moments: Moments, sample: Sample, weight: Array) -> Moments:

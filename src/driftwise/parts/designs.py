@@ -67,10 +67,10 @@ def covering_rows(rows: Array, present: Array | None) -> Array:
     for _ in range(rows.shape[-1]):
         lengths = xp.where(usable, vecdot(left, left), -xp.ones_like(lengths))
         best = _first_largest(lengths)
-        there = lengths[best] > _LENGTH_ROUNDING * longest
-        chosen.append(xp.where(there, best, chosen[0]) if chosen else best)
-        along = left @ left[best] / xp.where(there, lengths[best], 1.0)
-        left = xp.where(there, left - along[:, None] * left[best], xp.zeros_like(left))
+        remains = lengths[best] > _LENGTH_ROUNDING * longest
+        chosen.append(xp.where(remains, best, chosen[0]) if chosen else best)
+        along = left @ left[best] / xp.where(remains, lengths[best], 1.0)
+        left = xp.where(remains, left - along[:, None] * left[best], xp.zeros_like(left))
     rows = xp.where(usable[:, None], rows, xp.zeros_like(rows))
 
     def keep(carry: tuple) -> Array:

@@ -183,8 +183,8 @@ class DirectionalForgetting(Forgetting):
 
         image = matvec(gram, phi)  # Λφ
         amount = vecdot(image, phi)
-        some = is_used & (amount > 0)
-        share = xp.where(some, (1 - self.rate) / xp.where(some, amount, 1.0), 0.0)[..., None]  # (1−η)/φᵀΛφ
+        valid = is_used & (amount > 0)
+        share = xp.where(valid, (1 - self.rate) / xp.where(valid, amount, 1.0), 0.0)[..., None]  # (1−η)/φᵀΛφ
         root, moved = xp.sqrt(share) * image, (share * image)[..., :, None]
         cross_out = moved * xp.sum(phi[..., :, None] * cross, axis=-2, keepdims=True)
         gram, gram_sq = gram - root[..., :, None] * root[..., None, :] + gram_in, moments.gram_sq

@@ -30,8 +30,8 @@ class KnownModel(NamedTuple):
 
         def step(reached: Array, x: tuple) -> tuple[Array, Array]:
             policy, measures = x
-            here = reached[:, None] * policy
-            return (here.reshape(-1) @ self.features) @ measures, here
+            visits = reached[:, None] * policy
+            return (visits.reshape(-1) @ self.features) @ measures, visits
 
         return scan(step, self.initial, (policy, self.measures))[1]
 

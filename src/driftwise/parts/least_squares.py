@@ -129,14 +129,14 @@ class LeastSquares(ExploringAgent, Forecaster):
         return learnt._replace(noise=self.noise.update(self.forgetting, state.noise, forecast.squares))
 
     def forecast(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
-        moments = self._moments(state)
-        cross, rewards, ahead = moments.cross, episode.rewards, plan.next_values
+        gram, _, cross = self._moments(state)[:3]
+        rewards, values = episode.rewards, plan.next_values
         if self.rewards == "known":
             cross = namespace(cross).concat([0 * cross[..., :1], cross[..., 1:]], axis=-1)
             rewards = 0 * rewards
         if self.successors == "features":
-            ahead = matvec(features.get(SuccessorProjection).array, ahead)
-        forecast = forecast_episode(moments.gram, cross, episode.features, rewards, ahead, episode.successors)
+            values = matvec(features.get(SuccessorProjection).array, values)
+        forecast = forecast_episode(gram, cross, episode.features, rewards, values, episode.successors)
         return forecast if episode.counts is None else forecast.scale_by_counts(episode.counts)
 
     def _moments(self, state: Moments) -> Moments:

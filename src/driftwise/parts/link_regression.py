@@ -271,11 +271,11 @@ def project_likelihood(sums: GradientSums, inverse: Array, estimate: Array, boun
         total, jacobian = sums(theta)
         free = theta + spd_solve(jacobian, aim - total)
         metric = order_after(jacobian @ inverse @ jacobian, free[:, None])
-        way = project_to_ball(metric[None], free[None], bound)[0] - theta
-        other = on_sphere(theta + size * way)
-        improves = distance(sums(other)[0]) <= _SLACK * distance(total)
-        length, size_after = size * xp.sqrt(xp.sum(way**2)), xp.where(improves, xp.ones_like(size), size / 2)
-        return xp.where(improves, other, theta), size_after, length, steps + 1
+        move = project_to_ball(metric[None], free[None], bound)[0] - theta
+        candidate = on_sphere(theta + size * move)
+        improves = distance(sums(candidate)[0]) <= _SLACK * distance(total)
+        length, size_after = size * xp.sqrt(xp.sum(move**2)), xp.where(improves, xp.ones_like(size), size / 2)
+        return xp.where(improves, candidate, theta), size_after, length, steps + 1
 
     outside = length > bound
     start = xp.where(outside, on_sphere(xp.where(outside, estimate, xp.ones_like(estimate))), estimate)

@@ -41,14 +41,14 @@ class NoiseSums(NamedTuple):
 
 
 def forecast_episode(
-    gram: Array, cross: Array, features: Array, rewards: Array, ahead: Array, successors: Array
+    gram: Array, cross: Array, features: Array, rewards: Array, values: Array, successors: Array
 ) -> Forecast:
-    """Return the forecast of `r_h + V_{h+1}(s_{h+1})` for each step; `ahead` `[H, S]` are the `V_{h+1}`."""
+    """Return the forecast of `r_h + V_{h+1}(s_{h+1})` for each step; `values` `[H, S]` are the `V_{h+1}`."""
     xp, target = namespace(gram), cross[..., 0]
     if cross.shape[-1] > 1:  # with successors
-        values = xp.concat([xp.ones_like(ahead[..., :1]), ahead], axis=-1)
-        target = (cross @ values[..., None])[..., 0]  # y = (r, e_{s'}), values (1, V)
-        rewards = rewards + ahead[xp.arange(len(successors)), successors]
+        of_targets = xp.concat([xp.ones_like(values[..., :1]), values], axis=-1)
+        target = (cross @ of_targets[..., None])[..., 0]  # y = (r, e_{s'}), of values (1, V)
+        rewards = rewards + values[xp.arange(len(successors)), successors]
 
     gram = order_after(gram, features[..., None, :])  # features depend on the plan
     products = spd_products(gram, xp.stack([features, target], axis=-2))
@@ -101,17 +101,17 @@ class LearntNoise:
     def score(self, errors: ErrorSums, forecast: Forecast) -> Array:
         """Return `log t_ν(y; m, s²(1+v))` of the outcome, `[..., H]`; 0 while every error is 0."""
         xp, variance, degrees = namespace(errors.total), self.variance(errors), self.capped_degrees(errors)
-        known = variance > 0
-        top = log_gamma_step(degrees / 2) - 0.5 * xp.log(math.pi * degrees * xp.where(known, variance, 1.0))
-        return xp.where(known, top, 0.0) + self.relative_score(errors, forecast)
+        valid = variance > 0
+        top = log_gamma_step(degrees / 2) - 0.5 * xp.log(math.pi * degrees * xp.where(valid, variance, 1.0))
+        return xp.where(valid, top, 0.0) + self.relative_score(errors, forecast)
 
     def relative_score(self, errors: ErrorSums, forecast: Forecast) -> Array:
         """Return the score minus that of a forecast with `e = v = 0`."""
         variance, degrees = self.variance(errors), self.capped_degrees(errors)
-        known, xp = variance > 0, namespace(forecast.error)
-        scale = degrees * namespace(errors.total).where(known, variance, 1.0)
+        valid, xp = variance > 0, namespace(forecast.error)
+        scale = degrees * namespace(errors.total).where(valid, variance, 1.0)
         distance = xp.minimum(forecast.squares / scale, MAX_SQUARE)
-        return -0.5 * known * (xp.log(1 + forecast.variance) + (degrees + 1) * xp.log1p(distance))
+        return -0.5 * valid * (xp.log(1 + forecast.variance) + (degrees + 1) * xp.log1p(distance))
 
     def capped_degrees(self, errors: ErrorSums) -> Array:
         """Return the degrees of freedom of the score."""

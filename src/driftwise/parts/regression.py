@@ -61,8 +61,8 @@ def empty_moments(sample: Sample, num_states: int, ridge: Array, *, gram_sq: boo
     ridge = xp.asarray(ridge, dtype=dtype)
     gram = xp.zeros((*shape, shape[-1]), dtype=dtype) + ridge * xp.eye(shape[-1], dtype=dtype)
     cross = xp.zeros((*shape, 1 + num_states), dtype=dtype)
-    none, nothing = xp.asarray(0, dtype=xp.int64), xp.asarray(0, dtype=dtype)
-    return Moments(gram, gram if gram_sq else None, cross, ridge, none, nothing, nothing, none, ())
+    count, total = xp.asarray(0, dtype=xp.int64), xp.asarray(0, dtype=dtype)
+    return Moments(gram, gram if gram_sq else None, cross, ridge, count, total, total, count, ())
 
 
 def contributions(sample: Sample, num_states: int) -> tuple[Array, Array]:
@@ -89,12 +89,12 @@ def episode_sample(
     catalogue = features.find(Catalogue)
     if catalogue is None:
         return sample
-    here = catalogue.numbers[episode.states * spec.num_actions + episode.actions]
+    numbers = catalogue.numbers[episode.states * spec.num_actions + episode.actions]
 
-    def rebuild(kept: Sample) -> Sample:
-        return kept._replace(features=catalogue.rows[kept.features])
+    def rebuild(origin: Sample) -> Sample:
+        return origin._replace(features=catalogue.rows[origin.features])
 
-    return Sample.from_origin(sample._replace(features=here), rebuild)
+    return Sample.from_origin(sample._replace(features=numbers), rebuild)
 
 
 def empty_counts(spec: Spec, forgetting: Forgetting, features: FeatureTable) -> Moments:

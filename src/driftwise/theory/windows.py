@@ -235,4 +235,4 @@ def random_walk(windows: Windows, norm: Norm, rng: np.random.Generator, level: f
     smoothness = likely - rough.likelihood(bent, top * _SCALES).max(axis=0)
     step = norm(rng.normal(size=(_NUM_STEPS, dim, width)) @ windows.root).mean()
     variation = (windows.edges[-1] - 1) * math.sqrt(most) * step
-    return Walk(float(variation), min(float(np.mean(each >= each[0])) for each in (tails, smoothness)))
+    return Walk(float(variation), min(float(np.mean(values >= values[0])) for values in (tails, smoothness)))

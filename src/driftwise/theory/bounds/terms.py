@@ -106,9 +106,9 @@ def make_radius(samples: Value, shares: Value | None = None) -> Value:
     r"""The radius after $n$ samples, with $\delta$ spread over shares, by default over all rounds."""
 
     def value(setting: Setting, memory: float) -> float:
-        known: Any = {name: getattr(setting, name) for name in ("dim", "noise_scale", "norm_bound", "delta")}
-        known |= dict(samples=samples(setting, memory), ridge=ridge_of(setting))
-        return bandit_radius(**known, shares=shares(setting, memory) if shares else setting.num_episodes)
+        sizes: Any = {name: getattr(setting, name) for name in ("dim", "noise_scale", "norm_bound", "delta")}
+        sizes |= dict(samples=samples(setting, memory), ridge=ridge_of(setting))
+        return bandit_radius(**sizes, shares=shares(setting, memory) if shares else setting.num_episodes)
 
     return value
 
