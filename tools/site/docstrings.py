@@ -38,7 +38,8 @@ def to_restructured_text(text: str) -> str:
 def _rewrite(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     if isinstance(thing, Algorithm):  # its page has everything
         lines.clear()
-    lines[:] = to_restructured_text("\n".join(lines)).split("\n")
+    text = re.sub(r"\n+(?=Reference: )", "\n\n", "\n".join(lines))  # a paragraph of its own
+    lines[:] = to_restructured_text(text).split("\n")
     if what in SECTIONS:
         lines[:] = GoogleDocstring(lines, what=what, name=name, obj=thing).lines()
 
