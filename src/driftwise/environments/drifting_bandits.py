@@ -43,9 +43,8 @@ def dynamic_pricing(
 ) -> LinearBandit:
     """A price from a grid, a demand that is linear in it: the reward is the revenue.
 
-    At the price p the demand is `a − bp` and the revenue `ap − bp²` linear in the features `(p, −p²)`, which
-    are divided by the longest of them. The parameter may be longer than 1, which recipes assume unless told:
-    see `norm_bound` of the environment. Each of `demands` is a pair `(a, b)`, an anchor.
+    Each of `demands` is an anchor `(a, b)`: at the price p the demand is `a − bp`, and the revenue `ap − bp²`
+    linear in the features `(p, −p²)` over the longest. Parameters may be longer than 1: see `norm_bound`.
     """
     anchors = require_array("demands", demands, (None, 2))
     drift = require_drift(drift, len(anchors), "one for each of demands")
@@ -170,9 +169,8 @@ def hard_bandit(
 ) -> LinearBandit:
     """`θ = ±gap` in every coordinate, signs redrawn in each segment; arms are the corners `±1/√d`.
 
-    Unless given, `gap` is `√(d/n)/4` with `n` rounds in a segment, so small that one does not suffice to find
-    all signs under noise of deviation 1: that makes the lower bound `d^(2/3) Δ^(1/3) K^(2/3)`. It is at most
-    `1/√d`.
+    The `gap` is at most `1/√d`, and unless given `√(d/n)/4` with `n` rounds in a segment: too few to find all
+    signs under noise of deviation 1, which makes the lower bound `d^(2/3) Δ^(1/3) K^(2/3)`.
     Reference: Cheung, Simchi-Levi & Zhu 2019, Theorem 1.
     """
     if dim > 10:

@@ -226,8 +226,7 @@ POLICY_SETS = {
 def register_policy(name: str, make: PolicyMaker, *, kind: str = "bandits") -> None:
     """Add a policy of your own to `driftwise bench`, from a module that `--import` names.
 
-    It is made by `make(spec, seed)` for problems of a `kind`, `"bandits"` or `"mdps"`. A policy for both has
-    the same name twice.
+    `make(spec, seed)` makes it for problems of a `kind`, `"bandits"` or `"mdps"`; add one for both twice.
     """
     known = POLICY_SETS[require_choice("kind", kind, list(PROBLEM_KINDS))]
     if not isinstance(name, str) or not name.isidentifier() or name in known.yardsticks | known.contestants:

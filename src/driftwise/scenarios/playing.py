@@ -37,8 +37,7 @@ class ScenarioRun(NamedTuple):
 def play_policy(make: PolicyMaker, scenario: Scenario, *, run: int = 0) -> ScenarioRun:
     """Play one run of a policy, which `make(spec, run)` makes, in a scenario.
 
-    Contexts, noise and losses are functions of the scenario, the run and the round, the same for every
-    policy.
+    Contexts, noise and losses depend on the scenario, the run and the round alone, not on the policy.
     """
     rounds: Rounds = (BanditRounds if scenario.kind == "bandits" else MdpRounds)(scenario, run)
     policy: Any = make(rounds.spec, run)
