@@ -22,7 +22,7 @@ def _complete_names() -> list[str]:
 
 @app.command("init", "init mine.toml")
 def _init(path: str = typer.Argument("experiment.toml", metavar="PATH", help="File to write.")) -> None:
-    """Write a commented experiment file to start from; no file is overwritten."""
+    """Write a commented experiment file, never over another."""
     from driftwise.experiments.experiment import write_starter
 
     with os_errors(f"PATH must be a new file that can be written, got {path!r}"):
