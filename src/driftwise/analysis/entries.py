@@ -13,7 +13,6 @@ from driftwise.algorithms import ALGORITHMS, Algorithm
 from driftwise.algorithms.algorithm import FAMILIES
 from driftwise.analysis.docstrings import Docstring, fill_prose, readable
 from driftwise.analysis.examples import make_example
-from driftwise.analysis.statistics.formatting import format_count
 from driftwise.analysis.table import Table, words
 from driftwise.analysis.terminal import terminal_text
 from driftwise.base.schema import format_call
@@ -159,7 +158,7 @@ def _scenario_entry(kind: str, name: str, width: int) -> tuple[str, dict[str, st
         having = (scenario for scenario in moving if name in {getattr(scenario, part) for part in LEVELS})
         scenario = next(having, Scenario("linear_bandit"))
     suites = SUITES.items()
-    sizes = (f"{size}: {own.rounds:,} rounds, {format_count(own.runs, 'run')}" for size, own in suites)
+    sizes = (f"{size}: {own.rounds:,} rounds, {own.runs:,} run{'s' * (own.runs > 1)}" for size, own in suites)
     example = [
         "import driftwise as dw",
         f'name = "{scenario.name}"',
