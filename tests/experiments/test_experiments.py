@@ -33,7 +33,7 @@ def made_up(agent: Any, environment: Any, num_episodes: int, num_runs: int, seed
     facts: dict[str, Any] = dict(num_episodes=num_episodes, num_runs=num_runs, seed=seed, record_every=1)
     facts |= dict(agent=to_config(agent), environment={"name": environment.name, **environment.config})
     facts |= dict(precision="float64", platform="cpu", device="none", seconds=0.5, **provenance())
-    curves = dict(returns=rng.random(shape), values=values, optimal_values=values + rng.random(shape))
+    curves: Any = dict(returns=rng.random(shape), values=values, optimal_values=values + rng.random(shape))
     return dw.Result(**curves, lengths=np.ones(num_episodes, dtype=int), state=None, manifest=facts)
 
 

@@ -131,7 +131,7 @@ def test_the_command_counts_events_and_results_keep_them(tmp_path, capsys, monke
     heading, *rows = (line for line in capsys.readouterr().out.splitlines() if "mean" in line or "±" in line)
     assert "restarts, mean  alarms, mean  memory    β  seconds" in heading
     counts = {row.strip().split("  ")[0]: row.split()[-5:-3] for row in rows}
-    frame = dw.load_results("results/told").groupby("agent", observed=True)
+    frame: Any = dw.load_results("results/told").groupby("agent", observed=True)
     restarts, alarms = (frame[name].agg(["count", "mean"]) for name in ("restarts", "alarms"))
     assert {*restarts.index[restarts["count"] > 0]} == {"random", "always", "detected"}
     assert {*alarms.index[alarms["count"] > 0]} == {"detected"}
