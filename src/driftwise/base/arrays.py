@@ -139,7 +139,7 @@ def while_loop(keep: Callable[[Any], Array], step: Callable[[Any], Any], carry: 
 
 
 def map_stacked(function: Callable[[Any, Any], Any], stacked: Any, states: Any, like: Array) -> Any:
-    """`function(part, state)` of each part that is stacked, or None, with its state: trees `[J, ...]`."""
+    """`function(part, state)` for each of the stacked parts (or None) and its state: trees `[J, ...]`."""
     if namespace(like) is not np:
         return _jax().vmap(function)(stacked, states)
     leaves = [] if stacked is None else [number.value for number in numeric_values(stacked)]

@@ -57,12 +57,12 @@ def require_regular_file(path: str | os.PathLike[str]) -> None:
 
 
 def replace_file(path: Path, *content: bytes | memoryview) -> None:
-    """Write a temporary file, then put it in the place of the old one, or of a link's, with the same mode."""
+    """Write a temporary file, then rename it to the path or to the target of a link, with the old mode."""
     _replace_files({path: content})
 
 
 def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
-    """Replace files that belong together, or none; the last one seals them: what it seals is no mixture."""
+    """Replace files that belong together, or none; the last one seals the others, which are no mixture."""
     paths = [folder / name for name in contents]
     _replace_files({path: (content,) for path, content in zip(paths, contents.values(), strict=True)})
     return paths
@@ -200,15 +200,15 @@ def output_folder(path: Path, names: Iterable[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Lock a folder, or raise an `OSError`; after a failure a lock's file that is alone there is removed."""
+    """Lock a folder, or raise an `OSError`; after a failure the lock file goes if nothing else is there."""
     with require_extra("writing a folder", "cli"):
         from filelock import FileLock, Timeout
     lock = FileLock(folder / ".lock")
     try:
-        held = lock.acquire(timeout=0)
+        acquired = lock.acquire(timeout=0)
     except Timeout:
         raise OSError(errno.EBUSY, "another run is writing to it") from None
-    with held:
+    with acquired:
         try:
             yield
         except BaseException:

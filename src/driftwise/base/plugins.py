@@ -32,7 +32,7 @@ _folders: dict[str, None] = {}
 
 
 def load_plugins(modules: Sequence[str] = (), folders: Sequence[str] = (), *, name: str = "import") -> None:
-    """Import plugins of installed packages, and modules, also from some folders; errors call these `name`."""
+    """Import plugins of installed packages, and `modules`, also from `folders`; errors call them `name`."""
     _load_installed()
     if isinstance(modules, str) or not all(
         isinstance(module, str) and all(part.isidentifier() for part in module.split("."))

@@ -131,27 +131,25 @@ def read_table(
 
 
 def results_table(results: Mapping[tuple[str, str], Result]) -> pa.Table:
-    """Return a row for each environment, agent, run and point; diagnostics that an agent has not are null."""
-    tables = [_rows(*labels, result) for labels, result in results.items()]
+    """Return a row for each environment, agent, run and point; missing diagnostics are null."""
+    tables = []
+    for (environment, agent), result in results.items():
+        shape = result.returns.shape
+        for curve in (result.returns, *result.diagnostics.values()):
+            if len(shape) != 2 or curve.shape != shape:
+                got = f"{curve.shape} of {agent!r}"
+                raise ArgumentError("results", "have shape [runs, points]", result, got)
+        if clash := [name for name in result.diagnostics if name in RESULT_COLUMNS]:
+            raise ArgumentError("diagnostics", "not have the names of columns", clash[0])
+        index = pa.array(np.zeros(result.returns.size, dtype=np.int32))
+        words = environment, agent, compact_json(result.manifest["agent"])
+        curves = result.episodes, result.returns, result.regret, result.cumulative_regret
+        columns = [pa.DictionaryArray.from_arrays(index, [word]) for word in words]
+        for curve in (result.runs.astype(np.int32)[:, None], *curves):
+            columns.append(np.broadcast_to(curve, shape).reshape(-1))
+        own = {name: pa.array(curve.reshape(-1), pa.float64()) for name, curve in result.diagnostics.items()}
+        tables.append(pa.table({**dict(zip(RESULT_COLUMNS, columns, strict=True)), **own}))
     return pa.concat_tables(tables, promote_options="default").unify_dictionaries().combine_chunks()
-
-
-def _rows(environment: str, agent: str, result: Result) -> pa.Table:
-    shape = result.returns.shape
-    runs = result.runs.astype(np.int32)[:, None]
-    curves = runs, result.episodes, result.returns, result.regret, result.cumulative_regret
-    for curve in (result.returns, *result.diagnostics.values()):
-        if len(shape) != 2 or curve.shape != shape:
-            got = f"{curve.shape} of {agent!r}"
-            raise ArgumentError("results", "have shape [runs, points]", result, got)
-    if clash := [name for name in result.diagnostics if name in RESULT_COLUMNS]:
-        raise ArgumentError("diagnostics", "not have the names of columns", clash[0])
-    index = pa.array(np.zeros(result.returns.size, dtype=np.int32))
-    words = environment, agent, compact_json(result.manifest["agent"])
-    columns = [pa.DictionaryArray.from_arrays(index, [word]) for word in words]
-    columns += [np.broadcast_to(curve, shape).reshape(-1) for curve in curves]
-    own = {name: pa.array(curve.reshape(-1), pa.float64()) for name, curve in result.diagnostics.items()}
-    return pa.table({**dict(zip(RESULT_COLUMNS, columns, strict=True)), **own})
 
 
 def parquet_bytes(table: pa.Table) -> bytes:

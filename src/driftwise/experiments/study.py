@@ -79,8 +79,8 @@ def prepare(
             sizes[name] = require_count(name, value, **tasks.COUNTS[name])
     load_plugins(experiment.import_)
     environments = [*_environments(experiment, sizes["num_episodes"])]  # first, for their errors
-    made = (_groups(experiment, *own, sizes["num_runs"], sizes["seed"]) for own in environments)
-    groups = tuple(group for some in made for group in some)
+    runs = sizes["num_runs"], sizes["seed"]
+    groups = tuple(group for place in environments for group in _groups(experiment, *place, *runs))
     return Study(experiment, **sizes, groups=groups, work=groups)
 
 

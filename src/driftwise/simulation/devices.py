@@ -53,8 +53,8 @@ def find_devices(device: str | None) -> tuple[Any, ...]:
     try:
         return tuple(jax.local_devices(backend=chosen))
     except RuntimeError:
-        seen = ", ".join(sorted({device.platform for device in jax.devices()}))
-        raise ArgumentError("device", f"be of a kind that JAX finds here ({seen})", chosen) from None
+        kinds = ", ".join(sorted({device.platform for device in jax.devices()}))
+        raise ArgumentError("device", f"be of a kind that JAX finds here ({kinds})", chosen) from None
 
 
 def has_tf32(device: Any) -> bool:

@@ -32,7 +32,7 @@ class Footprint(NamedTuple):
 
 
 def require_task_memory(tasks: Sequence[Task], *, at_once: int = 1, split: bool = False) -> None:
-    """Refuse tasks whose curves do not fit into memory, or of which `at_once`, `split` or not, do not."""
+    """Refuse tasks whose curves, or of which `at_once` while they run (in parts if `split`), do not fit."""
     footprints = [measure_footprint(task) for task in tasks]
     kept = sum(task.num_runs * shapes.curves for task, shapes in zip(tasks, footprints, strict=True))
     require_memory("curves", kept, _sizes(tasks[0], "record_every"))

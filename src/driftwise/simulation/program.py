@@ -93,7 +93,7 @@ class RunState(NamedTuple):
 
 @functools.partial(jax.jit, static_argnames="grid_size", compiler_options=_OPTIONS)
 def init_states(agents: Agent, world: EnvironmentArrays, grid_size: int) -> tuple[RunState, dict[str, Array]]:
-    """Return first states `[grid, ...]`, the same in every run, and diagnostics, sorted in points by name."""
+    """Return first states `[grid, ...]`, equal in all runs, and diagnostics; points sort these by name."""
 
     def begin(agent: Agent) -> tuple[RunState, dict[str, Array]]:
         first = world.begin(agent)

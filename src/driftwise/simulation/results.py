@@ -68,8 +68,8 @@ class Result:
     @cached_property
     def counts(self) -> dict[str, np.ndarray]:
         """Counts of the `EVENTS` that the agent tells of, in each run, `[*grid, runs]`."""
-        told = {name: self.diagnostics[name] for name in EVENTS if name in self.diagnostics}
-        return {name: np.rint(np.sum(curve * self.lengths, axis=-1)) for name, curve in told.items()}
+        events = {name: self.diagnostics[name] for name in EVENTS if name in self.diagnostics}
+        return {name: np.rint(np.sum(curve * self.lengths, axis=-1)) for name, curve in events.items()}
 
     @property
     def grid(self) -> tuple[int, ...]:
