@@ -16,13 +16,8 @@ from driftwise.analysis.statistics.formatting import (
 from driftwise.analysis.table import Cell, Table, TableColumn, numbers, words
 from driftwise.online.replay import INDEPENDENCE_LEVEL, Interval, Replay, Window
 
-_INTERVAL_NAMES = {
-    "normal": "normal",
-    "asymptotic": "asymptotic",
-    "running": "at all times",
-    "weighted": "weighted",
-    "plug_in": "early",
-}
+_INTERVAL_NAMES = {"normal": "normal", "asymptotic": "asymptotic", "running": "at all times"}
+_INTERVAL_NAMES |= {"weighted": "weighted", "plug_in": "early"}
 _MAX_ACTIONS = 100  # in a table; JSON has all
 _MAX_POINTS = 100  # of a curve
 _UNKNOWN = Interval(math.nan, math.nan, math.nan)
@@ -103,9 +98,9 @@ def replay_tables(replay: Replay) -> list[Table]:
             if method != "replay" or replay.options.learn == "accepted":
                 values = *estimate, *estimate.interval[1:]
                 estimates.append((name, method, *(Cell.of(format_number, value) for value in values)))
-        of_log = policy.learnt, final.effective, final.mean_weight, final.clipped, final.clipped_weight
+        facts = policy.learnt, final.effective, final.mean_weight, final.clipped, final.clipped_weight
         unsupported = Cell("–", (math.nan,)) if share is None else Cell.of(format_percent, share)
-        weights.append((name, *(Cell.of(format_number, weight) for weight in of_log), unsupported))
+        weights.append((name, *(Cell.of(format_number, fact) for fact in facts), unsupported))
     by_rows = sorted(replay.logged.actions.items(), key=lambda item: -item[1].rows)
     for action, logged in by_rows[:_MAX_ACTIONS]:
         share, reward = Cell.of(format_percent, logged.share), Cell.of(format_number, logged.reward)
@@ -119,11 +114,8 @@ def replay_tables(replay: Replay) -> list[Table]:
     named = [(name, kind) for name in replay.policies for kind in ("share", "weight")]
     of_policies = [TableColumn(f"{name}: {kind}", (f"{name} {kind}",)) for name, kind in named]
     of_estimates = *words("policy", "estimate"), *numbers("value", "standard error", "95 % from", "to")
-    of_weights = (
-        *words("policy"),
-        *numbers("learnt from", "effective rows", "mean weight", "clipped rows", "clipped weight"),
-        TableColumn("without a chance", ("unsupported",)),
-    )
+    of_log = numbers("learnt from", "effective rows", "mean weight", "clipped rows", "clipped weight")
+    of_weights = *words("policy"), *of_log, TableColumn("without a chance", ("unsupported",))
     of_actions = *words("action"), *numbers("rows", "share", "mean reward"), *of_policies
     title = f"Mean rewards on {replay.log.path}, with {confidence}{biased}"
     weighted = f"Weights of {replay.logged.final.events:,} rows"

@@ -17,7 +17,6 @@ from driftwise.cli.output import json_text, open_page, os_errors, print_paragrap
 
 LOG_KEYS: dict[str, type] = dict.fromkeys(("action", "reward", "propensity", "time", "encoder"), str)
 LOG_KEYS |= {"features": list, "shared": bool}
-_DEFAULT = "adaptive_lin_ucb"  # as a Bandit's: it needs no parameters
 
 
 @app.command(
@@ -115,7 +114,7 @@ def _policies(texts: list[str], tables: dict[str, Any]) -> dict[str, Any]:
                 policies[name] = check(load, table["file"])
             if not isinstance(policies[name], Bandit | NamedBandit) or len(table) > 1:
                 raise InputError(f"--policy {name} must have only the file of a Bandit, got {table!r}")
-    return policies or {_DEFAULT: {}}
+    return policies or {"adaptive_lin_ucb": {}}  # as a Bandit's: it needs no parameters
 
 
 def _parameters(settings: Sequence[str]) -> dict[str, Any]:

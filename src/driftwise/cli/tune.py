@@ -106,8 +106,8 @@ def _tune_log(file: str, settings: dict[str, Any], *, out: str | None, as_json: 
         source = {name: columns.get(name) for name in ("action", "reward", "features")} | {"shared": shared}
         facts = {"log": str(log.path), **source, "actions": samples.actions, "skipped": samples.skipped}
         sentences = report.backtest_sentences(result)
-        told = facts | result.to_json() | {"advice": sentences}
-        text = json_text(told) if as_json or out is not None else ""
+        facts |= result.to_json() | {"advice": sentences}
+        text = json_text(facts) if as_json or out is not None else ""
         warn_of_skipped(samples.skipped, result.rows)
         if as_json:
             print(text)

@@ -33,13 +33,12 @@ from driftwise.parts.noise import forecast_episode
 from driftwise.parts.regression import empty_moments
 
 DEFAULT_RADIUS = 0.3
-_LARGEST_RIDGE = 0.01
 _MIXTURE_MEMORY = 1000  # episodes that a mixture keeps
 
 
 def default_parameters(horizon: int) -> dict[str, float]:
     """Return β and λ: at that ridge an unknown pair, worth β/√λ, is worth the H that rewards can bring."""
-    return {"radius": DEFAULT_RADIUS, "ridge": min(_LARGEST_RIDGE, (DEFAULT_RADIUS / horizon) ** 2)}
+    return {"radius": DEFAULT_RADIUS, "ridge": min(0.01, (DEFAULT_RADIUS / horizon) ** 2)}
 
 
 def with_defaults(algorithm: str, parameters: Mapping[str, Any], horizon: int) -> dict[str, Any]:
@@ -58,9 +57,8 @@ def _base_with_defaults(base: Any, horizon: int) -> Any:
         return [_base_with_defaults(one, horizon) for one in base]
     if not (isinstance(base, Mapping) and isinstance(base.get("algorithm"), str)):
         return base
-    parameters = dict(base)
-    algorithm = parameters.pop("algorithm")
-    return {"algorithm": algorithm, **with_defaults(algorithm, parameters, horizon)}
+    parameters = {name: value for name, value in base.items() if name != "algorithm"}
+    return {"algorithm": base["algorithm"], **with_defaults(base["algorithm"], parameters, horizon)}
 
 
 def with_memory(agent: Agent, *, memory: int | None, tolerance: float) -> Agent:

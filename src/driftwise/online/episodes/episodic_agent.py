@@ -220,11 +220,10 @@ class EpisodicAgent:
         (description, tensors, seen), restored = file, cls.__new__(cls)
         agent = require_instance("agent", from_config(description["agent"]), Agent)
         spec = agent.spec
-        num = (spec.num_states - 1) * spec.num_actions * spec.dim
-        if isinstance(agent, (RememberedLeastSquares, RememberedMixture)):
-            num = agent.memory * spec.horizon * spec.num_actions * spec.dim
-        require_numbers(tensors, agent, num)
-        states = restore_states(file, features, agent.spec)
+        remembers = isinstance(agent, (RememberedLeastSquares, RememberedMixture))
+        rows = agent.memory * spec.horizon if remembers else spec.num_states - 1
+        require_numbers(tensors, agent, rows * spec.num_actions * spec.dim)
+        states = restore_states(file, features, spec)
         known = {name[6:]: array for name, array in tensors.items() if name.startswith("known.")}
         options = {name: description[name] for name in ("plan_every", "seed", "metadata")}
         restored._start(agent, states, known, options)

@@ -38,12 +38,9 @@ class TableOfStates:
     def table(self, agent: Agent, known: Mapping[str, Any]) -> FeatureTable:
         """Return the features of all states, with the arrays that the agent needs."""
         num_states, horizon = self.end, agent.spec.horizon
-        shapes: dict[Any, tuple[int | None, ...]] = {
-            AnchorMeasures: (None, horizon, self.dim, num_states),
-            InitialDistribution: (num_states,),
-            SuccessorProjection: (num_states, num_states),
-            Positions: (num_states, self.num_actions, 2),
-        }
+        shapes: dict[Any, tuple[int | None, ...]] = {AnchorMeasures: (None, horizon, self.dim, num_states)}
+        shapes |= {InitialDistribution: (num_states,), SuccessorProjection: (num_states, num_states)}
+        shapes[Positions] = num_states, self.num_actions, 2
         for name in known:
             require_choice("known", name, [kind.label for kind in shapes])
         extras: list[Any] = [] if self.blocks is None else [self.blocks]

@@ -7,7 +7,6 @@ from driftwise.base import ArgumentError
 from driftwise.base.validation import require_choice, require_count, require_instance, require_number
 from driftwise.online.limits import require_reward_range
 
-_WINDOWS = 50  # by default
 _MAX_WINDOWS = 10_000  # they are kept
 
 
@@ -66,7 +65,7 @@ class ReplaySchedule:
         if self.frozen >= rows:
             expected = f"leave rows of the {rows:,} to estimate on"
             raise ArgumentError("frozen_after", expected, self.frozen, f"{self.frozen:,}")
-        self.every = options.every or max(1, rows // _WINDOWS)
+        self.every = options.every or max(1, rows // 50)
         if rows > _MAX_WINDOWS * self.every:
             expected = f"give at most {_MAX_WINDOWS:,} windows of {rows:,} rows"
             raise ArgumentError("every", expected, self.every)

@@ -31,7 +31,6 @@ from driftwise.online.replay.logged_rows import (
 from driftwise.online.replay.options import Options, ReplaySchedule
 from driftwise.online.replay.table_log import TableLog
 
-_BANDIT_OPTIONS = ("epsilon", "num_draws")  # options of a bandit that change its policy
 _ROWS_AT_ONCE = 64  # whose uniform numbers are drawn together
 LOGGED = "logged"  # the policy that wrote the log
 PolicyDescription = Mapping[str, Any] | Bandit | NamedBandit
@@ -198,7 +197,7 @@ class _PolicyReplay:
                 self.parameters |= bandit
                 algorithm = self.parameters.pop("algorithm", name)
                 takes = find_algorithm(algorithm).takes
-                exploring = [option for option in _BANDIT_OPTIONS if not takes(option)]
+                exploring = [option for option in ("epsilon", "num_draws") if not takes(option)]
                 needed = {key: value for key, value in self.parameters.items() if key not in exploring}
                 build(Spec.bandit(dim=rows.dim, num_arms=1), algorithm, **needed)  # a bandit has more options
                 bandit = Bandit(algorithm, dim=rows.dim, seed=self._options.seed, **self.parameters)

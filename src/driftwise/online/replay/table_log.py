@@ -17,7 +17,6 @@ from driftwise.online.encoding import Category, Encoder, Hashed
 from driftwise.online.limits import LARGEST_REWARD
 
 SUFFIXES = (".csv", ".parquet")
-_BLOCK_BYTES = 1 << 20
 _TEXT = pa.string(), pa.large_string()
 _compute: Any = compute  # its functions are made when it is imported, so that type checkers do not know them
 
@@ -55,7 +54,7 @@ class TableLog:
     propensity: str | None = None
     time: str | None = None
     encoder: Encoder | None = None
-    bytes_at_once: int = _BLOCK_BYTES
+    bytes_at_once: int = 1 << 20
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path))
