@@ -86,8 +86,7 @@ class OptimisticGain(Agent):
         best = extended_value_iteration(reward, kernel, distance, active=wanted, **stop)
         first = xp.argmax(greedy_policy(best.q), axis=-1)
         policy = xp.astype(first[:, None] == xp.arange(self.spec.num_actions), counts.dtype)
-        none = xp.zeros_like(counts)
-        return Epoch(best.q, reward - mean, policy, best.values, best.high, counts, none)
+        return Epoch(best.q, reward - mean, policy, best.values, best.high, counts, xp.zeros_like(counts))
 
     def update(self, state: GainState, features: FeatureTable, plan: Plan, episode: Episode) -> GainState:
         xp, epoch = namespace(state.epoch.q), state.epoch

@@ -21,9 +21,7 @@ _FREE = 2.0  # the badness of a slot without a model: above that of any model, w
 
 
 class PoolState(NamedTuple):
-    """The models of M slots, and how well each predicted lately."""
-
-    models: Moments  # gram [M, d, d]; tick [M] and weight [M] count the samples that models took
+    models: Moments  # of M slots, gram [M, d, d]; tick [M] and weight [M] count the samples that models took
     alive: Array  # [M] whether there is a model in the slot
     created: Array  # [M] the round from which on its model is judged
     num_wrong: Array  # [M] its wrong predictions within the window

@@ -14,12 +14,10 @@ from driftwise.theory.tuning import tabular_log_term
 
 
 class QState(NamedTuple):
-    """Action values, in two summands, and how often each was updated."""
-
     estimate: Array  # [H, S, A] without bonuses, 0 before the first visit
     bonus: Array  # [H, S, A] the bonuses of all visits, as they stand in Q
     spread: RunningVariance | None  # of the next values, if the bonus depends on their variance
-    count: Array  # [H, S, A]
+    count: Array  # [H, S, A] updates of each
 
 
 @part

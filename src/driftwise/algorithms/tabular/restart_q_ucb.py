@@ -26,8 +26,6 @@ class ReferenceValues(NamedTuple):
 
 
 class StagedState(NamedTuple):
-    """Action values, and the running stage of each pair."""
-
     q: Array  # [H, S, A]
     bonus: Array  # [H, S, A] in the update that q comes from
     targets: Array  # [H, S, A] the sum of r + V(s') in the stage
