@@ -5,17 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftwise.base import Sample, Spec
-from driftwise.parts import (
-    Caution,
-    CautiousUcb,
-    EpsilonGreedy,
-    ExponentialWeights,
-    LeastSquares,
-    NoForgetting,
-    RandomisedUcb,
-    Thompson,
-    Ucb,
-)
+from driftwise.parts.exploration import CautiousUcb, EpsilonGreedy, RandomisedUcb, Thompson, Ucb
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
+from driftwise.parts.least_squares import Caution, LeastSquares
 from driftwise.parts.regression import empty_moments
 from tests.examples import refused
 

@@ -7,19 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from driftwise.base import FeatureTable, Moments, random
-from driftwise.parts import (
-    ConfidenceRadius,
-    EpsilonGreedy,
-    Exploration,
-    Greedy,
-    InverseGap,
-    RandomisedUcb,
-    Softmax,
-    Thompson,
-    Ucb,
-    Uniform,
-)
-from driftwise.parts.exploration import greedy_policy
+from driftwise.parts import ConfidenceRadius, EpsilonGreedy, Exploration, Greedy, InverseGap, RandomisedUcb
+from driftwise.parts.exploration import Softmax, Thompson, Ucb, Uniform, greedy_policy
 from driftwise.parts.regression import feature_table
 
 KEY = random.key(0)

@@ -11,18 +11,8 @@ from hypothesis import strategies as st
 import driftwise as dw
 from driftwise.base import Forgetting, Moments, Sample, WeightFunction
 from driftwise.base.part import PARTS
-from driftwise.parts import (
-    Caution,
-    CautiousUcb,
-    ClockWeights,
-    DirectionalForgetting,
-    ExponentialWeights,
-    NoForgetting,
-    PeriodicRestart,
-    RestartAt,
-    SlidingWindow,
-    Ucb,
-)
+from driftwise.parts import Caution, CautiousUcb, ClockWeights, PeriodicRestart, RestartAt, Ucb
+from driftwise.parts.forgetting import DirectionalForgetting, ExponentialWeights, NoForgetting, SlidingWindow
 from driftwise.parts.regression import empty_moments
 from tests.examples import NUM_EPISODES, NUM_RUNS, SPEC, assert_play_alike, make
 from tests.reference.moments import weighted_counts, weighted_moments

@@ -13,15 +13,8 @@ from scipy.special import gammaln
 from scipy.stats import multivariate_t
 
 from driftwise.base import Episode, FeatureTable, Forecast, Plan, Spec
-from driftwise.parts import (
-    ExponentialWeights,
-    Greedy,
-    LearntNoise,
-    LeastSquares,
-    NoForgetting,
-    PeriodicRestart,
-    SlidingWindow,
-)
+from driftwise.parts import Greedy, LearntNoise, LeastSquares
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.parts.noise import log_gamma_step
 from tests.reference.adaptive import Memory, Noise
 
@@ -55,10 +48,8 @@ def scored(
     for episode in episodes:
         forecast = agent.forecast(state, TABLE, PLAN, episode)
         yield float(noise.score(sums.errors, forecast)[0]), sums
-        state, sums = (
-            agent.update(state, TABLE, PLAN, episode),
-            noise.update(forgetting, sums, forecast.squares),
-        )
+        state = agent.update(state, TABLE, PLAN, episode)
+        sums = noise.update(forgetting, sums, forecast.squares)
 
 
 def test_scores_are_the_predictive_density_of_conjugate_regression():
@@ -109,9 +100,8 @@ def test_noise_forgets_as_the_regression_does(forgetting):
 def test_the_unit_of_rewards_does_not_matter():
     agent = bandit(ExponentialWeights(0.9))
     scaled = [episode._replace(rewards=1024 * episode.rewards) for episode in rounds(10)]
-    small, large = (
-        [score for score, _ in scored(agent, LearntNoise(), each)] for each in (rounds(10), scaled)
-    )
+    runs = rounds(10), scaled
+    small, large = ([score for score, _ in scored(agent, LearntNoise(), episodes)] for episodes in runs)
     np.testing.assert_allclose(np.subtract(small, large)[1:], np.log(1024), rtol=1e-9)  # all densities alike
 
 

@@ -12,14 +12,8 @@ from hypothesis import strategies as st
 
 from driftwise.base import Forgetting, Moments, Radius, Sample, WeightFunction
 from driftwise.base.jax_backend import register_parts
-from driftwise.parts import (
-    ConfidenceRadius,
-    ExponentialWeights,
-    NoForgetting,
-    PeriodicRestart,
-    Phases,
-    SlidingWindow,
-)
+from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
+from driftwise.parts.radii import ConfidenceRadius, Phases
 from driftwise.parts.regression import empty_moments
 from driftwise.theory.confidence import log_failure
 

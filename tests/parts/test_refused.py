@@ -7,19 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise.parts import (
-    ClockWeights,
-    ConfidenceRadius,
-    Cusum,
-    Exp3,
-    FixedShare,
-    Glr,
-    RandomRestart,
-    RestartAt,
-    exp3,
-    exp3_p,
-    exp3_s,
-)
+from driftwise.parts import ClockWeights, ConfidenceRadius, RestartAt
+from driftwise.parts.detectors import Cusum, Glr, RandomRestart
+from driftwise.parts.experts import Exp3, FixedShare, exp3, exp3_p, exp3_s
 from tests.examples import refused
 
 ARMS: dict[str, Any] = dict(num_arms=2, mixing=0.5, step_size=1)

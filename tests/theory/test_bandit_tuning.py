@@ -7,14 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise.theory.bandit_tuning import (
-    TUNINGS,
-    bandit_memory,
-    bandit_rate,
-    bandit_ridge,
-    bandit_window,
-    weight_ucb_rate,
-)
+from driftwise.theory import bandit_tuning
+from driftwise.theory.bandit_tuning import TUNINGS, bandit_memory, bandit_rate, bandit_ridge, bandit_window
 
 SIZES: dict[str, Any] = dict(dim=16, num_episodes=10_000)
 FUNCTIONS = bandit_memory, bandit_rate, bandit_window
@@ -86,6 +80,8 @@ def test_more_variation_means_a_shorter_memory_from_the_whole_run_to_the_last_ro
 def test_rate_of_weight_ucb():
     expected = {1.0: 0.95, 0.04: 0.99, 0.0: 0.99, 1e9: 0.5}  # 1 − √(1/400); with 0.04 both are 1/100
     for variation, rate in expected.items():
-        assert weight_ucb_rate(dim=4, num_episodes=100, variation=variation) == pytest.approx(rate)
-    rates = [weight_ucb_rate(**SIZES, variation=v) for v in np.logspace(-1, 2, 9)]
+        assert bandit_tuning.weight_ucb_rate(dim=4, num_episodes=100, variation=variation) == pytest.approx(
+            rate
+        )
+    rates = [bandit_tuning.weight_ucb_rate(**SIZES, variation=v) for v in np.logspace(-1, 2, 9)]
     assert rates == sorted(set(rates), reverse=True)

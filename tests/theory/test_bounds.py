@@ -19,16 +19,9 @@ from driftwise.algorithms.algorithm import register
 from driftwise.base import Moments, Radius, Sample, Spec, Variation
 from driftwise.parts import ExponentialWeights, LeastSquares, NoForgetting, PeriodicRestart, SlidingWindow
 from driftwise.parts.regression import empty_moments
-from driftwise.theory.bounds import (
-    BOUNDS,
-    Bound,
-    BoundValue,
-    Setting,
-    best_memory,
-    first_useful,
-    stated_bound,
-)
+from driftwise.theory.bounds import BOUNDS, stated_bound
 from driftwise.theory.bounds import terms as bound_terms
+from driftwise.theory.bounds.bound import Bound, BoundValue, Setting, best_memory, first_useful
 from tests.examples import refused
 
 EXPLICIT = [name for name, bound in BOUNDS.items() if not bound.rate_only]
