@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from driftwise.base import FeatureTable, Moments, random
 from driftwise.parts import ConfidenceRadius, EpsilonGreedy, Exploration, Greedy, InverseGap, RandomisedUcb
-from driftwise.parts.exploration import Softmax, Thompson, Ucb, Uniform, greedy_policy
+from driftwise.parts.exploration import Norm, Softmax, Thompson, Ucb, Uniform, greedy_policy
 from driftwise.parts.regression import feature_table
 
 KEY = random.key(0)
@@ -35,7 +35,8 @@ def bonus(exploration: Exploration, moments: Moments, key: np.ndarray = KEY) -> 
 def test_sandwich_norm_never_exceeds_the_single_one():
     """They are the radius times the norms; `gram_sq=None` stands for weights of 0 and 1, where Λ̃ = Λ."""
     moments, inverse = moments_of(rate=0.7)
-    shapes = dict(sandwich=inverse[0] @ np.asarray(moments.gram_sq)[0] @ inverse[0], single=inverse[0])
+    sandwich = inverse[0] @ np.asarray(moments.gram_sq)[0] @ inverse[0]
+    shapes: dict[Norm, np.ndarray] = {"sandwich": sandwich, "single": inverse[0]}
     for norm, shape in shapes.items():
         expected = [[2.5 * np.sqrt(phi @ shape @ phi) for phi in TABLE.values]]
         np.testing.assert_allclose(bonus(Ucb(2.5, norm), moments), expected, rtol=1e-12)

@@ -159,8 +159,10 @@ def test_a_restart_drops_all_samples_before_its_tick():
     "forgetting", [ExponentialWeights(1), SlidingWindow(NUM_EPISODES), PeriodicRestart(NUM_EPISODES)], ids=str
 )
 def test_agents_that_never_forget_in_the_run_play_like_no_forgetting(forgetting, exploration, caution):
-    kinds = NoForgetting(), forgetting
-    assert_play_alike(*(dw.LeastSquares(SPEC, each, exploration, caution=caution) for each in kinds), make())
+    never, forgets = (
+        dw.LeastSquares(SPEC, kind, exploration, caution=caution) for kind in (NoForgetting(), forgetting)
+    )
+    assert_play_alike(never, forgets, make())
 
 
 @pytest.mark.parametrize("num_ticks", [1_010, 100_010])

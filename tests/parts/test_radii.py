@@ -40,7 +40,7 @@ def moments_after(
     return moments
 
 
-def plainly(radius: ConfidenceRadius, forgetting: WeightFunction, moments: Moments) -> float:
+def plainly(radius: Any, forgetting: WeightFunction, moments: Moments) -> float:
     """√λ S + σ √(2 log(1/δ') + ℓ), for one step."""
     gram, ridge, n = moments.gram[0], float(moments.ridge), int(moments.tick)
     d = len(gram)

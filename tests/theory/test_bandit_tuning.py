@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from driftwise.theory import bandit_tuning
-from driftwise.theory.bandit_tuning import TUNINGS, bandit_memory, bandit_rate, bandit_ridge, bandit_window
+from driftwise.theory.bandit_tuning import (
+    TUNINGS,
+    RidgeRule,
+    bandit_memory,
+    bandit_rate,
+    bandit_ridge,
+    bandit_window,
+)
 
 SIZES: dict[str, Any] = dict(dim=16, num_episodes=10_000)
 FUNCTIONS = bandit_memory, bandit_rate, bandit_window
@@ -39,10 +46,11 @@ def test_rates_as_printed():
     options: dict[str, Any] = dict(dim=d, num_episodes=rounds, variation=budget)
     published = 1 - (budget / (d * rounds)) ** (2 / 3)
     assert bandit_rate(**options, tuning="published") == pytest.approx(published, rel=1e-14)
-    for ridge, expected in (
-        ("one", d**-0.25 * math.sqrt(budget / rounds)),
-        ("dim", math.sqrt(budget / (d * rounds))),
-    ):
+    rates: dict[RidgeRule, float] = {
+        "one": d**-0.25 * math.sqrt(budget / rounds),
+        "dim": math.sqrt(budget / (d * rounds)),
+    }
+    for ridge, expected in rates.items():
         assert -math.log(bandit_rate(**options, ridge=ridge)) == pytest.approx(expected, rel=1e-10)
 
 
@@ -50,10 +58,11 @@ def test_rates_as_printed():
 def test_a_ridge_may_be_any_number_and_the_named_ones_are_two_of_them(ridge, memory):
     """(√(16λ) · 10⁴/4)^½ = 2·50·λ^¼."""
     assert bandit_memory(**SIZES, variation=4.0, ridge=ridge) == pytest.approx(memory, rel=1e-12)
-    for name, value in (("one", 1), ("dim", 16.0)):
+    values: dict[RidgeRule, float] = {"one": 1, "dim": 16.0}
+    for name, value in values.items():
         assert bandit_ridge(dim=16, ridge=name) == bandit_ridge(dim=16, ridge=value) == value
         for function in FUNCTIONS:
-            named, given = (function(**SIZES, variation=3.7, ridge=each) for each in (name, value))
+            named, given = (function(**SIZES, variation=3.7, ridge=ridge) for ridge in (name, value))
             assert named == given
 
 

@@ -224,8 +224,9 @@ def test_lines_within_pieces_are_exact_where_the_path_is_made_of_them() -> None:
 )
 def test_too_little_data_is_refused(changed: dict[str, Any], message: str) -> None:
     features, rewards = log(PATHS["stationary"][:60])
+    arguments: dict[str, Any] = {"features": features, "rewards": rewards, **changed}
     with pytest.raises(ValueError, match=message):
-        estimate_variation(**{"features": features, "rewards": rewards, **changed})
+        estimate_variation(**arguments)
 
     states = np.full((40, 1), 7)
     with refused("next_states must be states from 0 to 2, got 7"):

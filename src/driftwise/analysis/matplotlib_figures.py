@@ -185,8 +185,8 @@ def _style(font: str = "DejaVu Sans", size: float = 10.5) -> Iterator[None]:
             findfont(font, fallback_to_default=False)
         except ValueError:
             raise ArgumentError("font", "be a font that is installed here, or serif", font) from None
-        own = {"font.family": [font, "DejaVu Sans"], "font.size": size, "lines.linewidth": size / 5.25}
-        mpl.rcParams.update(own)
+        mpl.rc("font", family=[font, "DejaVu Sans"], size=size)
+        mpl.rc("lines", linewidth=size / 5.25)
         yield
 
 

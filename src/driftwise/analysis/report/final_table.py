@@ -212,8 +212,10 @@ def parameter_grids(data: ReportData) -> Section | None:
             f"Final regret of {grid.name} over its grid",
             (distinct_texts(rows), distinct_texts(columns)),
         )
-        look: dict[str, Any] = dict(texts_shown=len(columns) <= MANY_ROWS, rows=len(rows))
-        figures.append(HeatMap(f"grid-{number}", *names, *shown, text, grid.name, *grid.keys[::-1], **look))
+        look: dict[str, Any] = dict(
+            x_label=grid.keys[1], y_label=grid.keys[0], texts_shown=len(columns) <= MANY_ROWS, rows=len(rows)
+        )
+        figures.append(HeatMap(f"grid-{number}", *names, *shown, text, grid.name, **look))
     intervals = zip(*(mean_interval(own) for own in scores.values()), strict=True)
     best = [point == agent.best for agent in agents for point in agent.points]
     regrets = cells(format_half_width, *intervals, best=best)
