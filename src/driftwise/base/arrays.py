@@ -45,8 +45,8 @@ def _jax() -> Any:
 
 def scan(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: tuple, *, reverse: bool = False) -> Any:
     """`carry, y = step(carry, x)` over the leading axis of the tuple `xs`; returns `(carry, ys)`."""
-    if namespace(xs[0]) is not np:
-        return _jax().scan(step, carry, xs, reverse)
+    if namespace(xs[0]) is not np:  # on GPUs, launching a turn takes as long as its work: ten steps make one
+        return _jax().scan(step, carry, xs, reverse=reverse, unroll=10 if _jax().on_gpu() else 1)
     length = len(xs[0])
     if length == 1:  # a bandit's: nothing to put together
         carry, y = step(carry, tuple([x[0] for x in xs]))
@@ -155,7 +155,9 @@ def order_after(array: Array, other: Array) -> Array:
     On CPUs XLA may run two of LAPACK's factorisations of many matrices at once if neither depends on the
     other, and then they can wait for each other's threads for ever (seen with JAX 0.10 on two cores).
     """
-    return array if namespace(array) is np else _jax().order_after(array, other)
+    if namespace(array) is np or _jax().on_gpu() or array.shape[-1] <= _jax().LARGEST_IN_LANES:
+        return array
+    return array + 0 * other
 
 
 def vecdot(first: Array, second: Array) -> Array:

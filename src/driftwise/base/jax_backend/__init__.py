@@ -20,18 +20,13 @@ with require_extra("simulate", "simulate"):
 
 from driftwise.base.jax_backend import kernels
 
-map_in_batches, vmap, while_loop = jax.lax.map, jax.vmap, jax.lax.while_loop
+map_in_batches, scan, vmap, while_loop = jax.lax.map, jax.lax.scan, jax.vmap, jax.lax.while_loop
 
 
 def on_gpu() -> bool:
     """Return whether the default device is a GPU."""
     device = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
     return (device.platform if isinstance(device, jax.Device) else device or jax.default_backend()) == "gpu"
-
-
-def scan(step: Any, carry: Any, xs: tuple, reverse: bool) -> Any:
-    # On GPUs launching a turn of a loop takes as long as its work: ten steps make one.
-    return jax.lax.scan(step, carry, xs, reverse=reverse, unroll=10 if on_gpu() else 1)
 
 
 @functools.cache
@@ -152,20 +147,20 @@ def by_tiles(function: Callable[..., Array]) -> Callable[..., Array]:
 
 
 # Up to so many dimensions one matrix to a lane is faster than the library's routines: `benchmarks.inverses`.
-_LARGEST = 16
+LARGEST_IN_LANES = 16
 _LARGEST_SANDWICH = 12  # on GPUs; beyond, two products are faster
 
 
 def spd_inverse(matrix: Array) -> Array:
     """Inverse of symmetric positive definite matrices `[..., d, d]`, by the form that is fastest here."""
-    if matrix.shape[-1] > _LARGEST:
+    if matrix.shape[-1] > LARGEST_IN_LANES:
         return inverse_by_cholesky(matrix)
     return kernels.invert_on_gpu(matrix) if on_gpu() else by_tiles(invert_lanes)(matrix)
 
 
 def spd_solve(matrix: Array, vector: Array) -> Array:
     """`Λ⁻¹x` of symmetric positive definite matrices `[..., d, d]` and vectors `[..., d]`."""
-    if matrix.shape[-1] > _LARGEST:
+    if matrix.shape[-1] > LARGEST_IN_LANES:
         factor = _factorize(matrix)
         solved = _solve_factor(factor, vector[..., None], left_side=True)
         return _solve_factor(factor, solved, left_side=True, transpose_a=True)[..., 0]
@@ -174,21 +169,16 @@ def spd_solve(matrix: Array, vector: Array) -> Array:
 
 def spd_root(matrix: Array) -> Array:
     """`L` with `LLᵀ = Λ`, lower triangular, of symmetric positive definite matrices `[..., d, d]`."""
-    if on_gpu() or matrix.shape[-1] > _LARGEST:
+    if on_gpu() or matrix.shape[-1] > LARGEST_IN_LANES:
         return _factorize(matrix)
     return by_tiles(factorize_lanes)(matrix)
-
-
-def order_after(array: Array, other: Array) -> Array:
-    """`array`; if LAPACK is to factorise it, not before `other` is there."""
-    return array if on_gpu() or array.shape[-1] <= _LARGEST else array + 0 * other
 
 
 def spd_products(matrix: Array, vectors: Array) -> Array:
     """`x₁ᵀΛ⁻¹x_i` of symmetric positive definite matrices `[..., d, d]` and few rows `[..., n, d]`."""
     shape = jnp.broadcast_shapes(matrix.shape[:-2], vectors.shape[:-2])
     matrix, vectors = (jnp.broadcast_to(array, (*shape, *array.shape[-2:])) for array in (matrix, vectors))
-    if matrix.shape[-1] > _LARGEST:  # y₁ᵀy_i with YLᵀ = X and Λ = LLᵀ
+    if matrix.shape[-1] > LARGEST_IN_LANES:  # y₁ᵀy_i with YLᵀ = X and Λ = LLᵀ
         half = _solve_factor(_factorize(matrix), vectors, left_side=False, transpose_a=True)
         return jnp.sum(half * half[..., :1, :], axis=-1)
     if on_gpu():
