@@ -54,8 +54,8 @@ def check_compiled(name: str, function: Callable[..., Any], part: Any, *arrays: 
     try:
         compiled = array_leaves(call_compiled(function, part, *arrays))
     except Exception as error:
-        told = str(error).partition("\n")[0]
-        raise ContractError(f"{name} must compile, got {type(error).__name__}: {told}") from error
+        reason = str(error).partition("\n")[0]
+        raise ContractError(f"{name} must compile, got {type(error).__name__}: {reason}") from error
     require(len(compiled) == len(expected), f"{name} must give the same arrays compiled as on NumPy")
     for here, there in zip(expected, compiled, strict=True):
         near = here.shape == there.shape and np.allclose(here, there, rtol=TOLERANCE, atol=TOLERANCE)
@@ -210,7 +210,7 @@ def check_exploration(exploration: Exploration, *, seed: int = 0) -> None:
     for tick in (0, 1, 20):
         moments = moments_after(ExponentialWeights(0.8), random_samples(tick, rng))
         inverse = spd_inverse(moments.gram)
-        shape, where, found = (NUM_STEPS, len(table.values)), f"after {tick} ticks", []
+        shape, where, perturbations = (NUM_STEPS, len(table.values)), f"after {tick} ticks", []
         for own in (moments, moments._replace(gram_sq=None)):
             first, second = (np.asarray(exploration.perturb(inverse, own, table, key)) for _ in "ab")
             proper = first.shape == shape and bool(np.isfinite(first).all())
@@ -222,8 +222,8 @@ def check_exploration(exploration: Exploration, *, seed: int = 0) -> None:
                 shares = np.broadcast_to(doubt, shape) if fits else np.full(shape, np.nan)
                 within = ((shares >= 0) & (shares <= 1)).all()
                 require(within, f"doubt must be shares in [0, 1] of shape {shape}, got {doubt} {where}")
-            found.append(first)
-        allowed = np.array_equal(*found) or exploration.uses_gram_sq
+            perturbations.append(first)
+        allowed = np.array_equal(*perturbations) or exploration.uses_gram_sq
         require(allowed, "perturb must not look at gram_sq where uses_gram_sq is False")
         check_compiled("perturb", type(exploration).perturb, exploration, inverse, moments, table, key)
     index = rng.normal(size=(NUM_STEPS, NUM_STATES, _NUM_ACTIONS))  # with ties and unavailable actions

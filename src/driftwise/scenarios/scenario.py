@@ -54,9 +54,8 @@ SUITES = {"small": Sizes(rounds=500, runs=1), "full": Sizes(rounds=10_000, runs=
 class Scenario:
     """A cell of the product of problems, moves, strengths, feedbacks and starts: see `LEVELS`.
 
-    There are `rounds` that count (a warm start has more before them), episodes in an MDP, in each of the
-    `runs`. A world that does not move is `"strong"`; `one_arm` needs more than one direction of the features
-    that pays.
+    Each of the `runs` has `rounds`, episodes in an MDP, after those of a warm start. A world that does not
+    move is `"strong"`; `one_arm` needs more than one direction of the features that pays.
     """
 
     problem: str
@@ -92,8 +91,8 @@ class Scenario:
     @property
     def summary(self) -> str:
         """The meanings of the words of its name."""
-        told = {level: words[vars(self)[level]] for level, words in LEVELS.items()}
-        return "; ".join(told[level] for level in told if level != "strength" or self.move != "none")
+        meanings = {level: words[vars(self)[level]] for level, words in LEVELS.items()}
+        return "; ".join(meanings[level] for level in meanings if level != "strength" or self.move != "none")
 
     @property
     def seed(self) -> int:
@@ -141,12 +140,12 @@ def _plays(problem: str, move: str) -> bool:
 def all_scenarios(size: str = "small") -> dict[str, Scenario]:
     """Return all scenarios by their names, in the sizes of a suite of `SUITES`."""
     sizes = SUITES[require_choice("suite", size, list(SUITES))]
-    made = (
+    scenarios = (
         Scenario(problem, move, strength, feedback, start, sizes.rounds, sizes.runs)
         for problem, move, strength, feedback, start in itertools.product(*LEVELS.values())
         if _plays(problem, move) and (move != "none" or strength == "strong")
     )
-    return {scenario.name: scenario for scenario in made}
+    return {scenario.name: scenario for scenario in scenarios}
 
 
 def suite(size: str = "small") -> dict[str, Scenario]:
@@ -163,8 +162,8 @@ def suite(size: str = "small") -> dict[str, Scenario]:
     of_mdps = [name for name in scenarios if name not in chosen]
     moves = itertools.groupby(of_mdps, key=lambda name: name.split("/")[:2])
     for (_, names), (start, feedback) in zip(moves, others, strict=False):
-        kept = ("at_once/cold", f"{feedback}/cold", f"{feedback}/{start}")
-        chosen |= {name: scenarios[name] for name in names if name.endswith(kept)}
+        endings = ("at_once/cold", f"{feedback}/cold", f"{feedback}/{start}")
+        chosen |= {name: scenarios[name] for name in names if name.endswith(endings)}
     return chosen
 
 

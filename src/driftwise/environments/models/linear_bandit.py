@@ -15,7 +15,7 @@ from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import namespace
 from driftwise.base.part import number, part, require_single
-from driftwise.base.schema import NonNegative, get_checks
+from driftwise.base.schema import NonNegative, apply_checks
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Spec, Variation
 from driftwise.base.validation import ArgumentError, require_array, require_instance
 from driftwise.environments.arms import Arms, Sampler
@@ -153,8 +153,8 @@ class LinearBandit(Environment):
     corruption: Corruption | None = None
 
     def __post_init__(self) -> None:
-        for name, check in get_checks(LinearBandit).items():
-            object.__setattr__(self, name, check(name, getattr(self, name)))
+        for name, value in apply_checks(LinearBandit, vars(self)).items():
+            object.__setattr__(self, name, value)
         require_instance("arms", self.arms, Arms)
         require_instance("path", self.path, ParameterPath)
         if self.corruption is not None:
