@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _AT_ONCE = 500  # decisions that are copied before other threads may run
-_LARGEST_ARM = 2**53  # which a float counts
 
 
 @record
@@ -91,8 +90,7 @@ class SavedBandit(ABC):
     def to_bytes(self) -> bytes:
         """Return the content of its file, say for a database; `pickle` and `copy.deepcopy` use it too."""
         with self._inner._writing:
-            content = self._content()
-        return agent_files.to_bytes(content)
+            return agent_files.to_bytes(self._content())
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
@@ -194,7 +192,7 @@ def restore_pending(pending: PendingDecisions, stored: Tensors, like: Choice) ->
     rows = zip(ids, rounds.tolist(), times.tolist(), names, numbers.tolist(), strict=True)
     for row, (id, number, (time, since), name, (arm, index, bonus)) in enumerate(rows):
         arrays = [column[row] for column in columns]
-        num_arms = len(arrays[0]) if arrays else _LARGEST_ARM  # the first are the features of all
+        num_arms = len(arrays[0]) if arrays else 2**53  # features of all arms; or all that a float counts
         require_number("pending.numbers", arm, at_least=0, at_most=num_arms - 1)
         planned = tensors.with_leaves("plans", like.planned, arrays, num_arms=num_arms)
         choice = Choice(int(arm), index, bonus, features[row].copy(), planned)

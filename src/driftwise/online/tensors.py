@@ -55,10 +55,8 @@ def require_numbers(tensors: Tensors, agent: Agent, num: int = 0) -> None:
 
 def pack(name: str, arrays: Sequence[np.ndarray]) -> Tensors:
     """Return arrays of one type and number of axes, which may differ in size, as two tensors."""
-    return {
-        f"{name}.shapes": np.array([array.shape for array in arrays], dtype=np.int64),
-        f"{name}.values": np.concatenate([array.ravel() for array in arrays]),
-    }
+    shapes = np.array([array.shape for array in arrays], dtype=np.int64)
+    return {f"{name}.shapes": shapes, f"{name}.values": np.concatenate([array.ravel() for array in arrays])}
 
 
 def unpack(name: str, tensors: Tensors) -> list[np.ndarray]:
@@ -134,10 +132,9 @@ def require_sums(state: Any) -> None:
         slack = _SLACK * float(np.abs(gram).max())
         if not np.allclose(gram, np.swapaxes(gram, -1, -2), rtol=0, atol=slack):
             raise ArgumentError("state: a gram matrix", "be symmetric", gram, "one that is not")
-        if np.isnan(cholesky_or_nan(gram + slack * np.eye(gram.shape[-1]))).any():
-            smallest = float(np.linalg.eigvalsh(gram)[..., 0].min())  # takes ten times as long
-            if smallest < -slack:
-                raise ArgumentError("state: a gram matrix", "have no eigenvalue below 0", smallest)
+        factors = cholesky_or_nan(gram + slack * np.eye(gram.shape[-1]))  # eigenvalues take ten times as long
+        if np.isnan(factors).any() and (smallest := float(np.linalg.eigvalsh(gram)[..., 0].min())) < -slack:
+            raise ArgumentError("state: a gram matrix", "have no eigenvalue below 0", smallest)
     if isinstance(state, tuple):
         for part in state:
             require_sums(part)
