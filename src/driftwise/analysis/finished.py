@@ -73,9 +73,8 @@ def compare(
         listed = dict(zip(labels, unlabelled, strict=True))
     summary = summary or f"{format_count(len(agents), 'agent')} in {', '.join(listed)}"
     sizes: dict[str, Any] = dict(episodes=num_episodes, runs=num_runs, seed=seed, record_every=record_every)
-    study = prepare(
-        Experiment(name=name, summary=summary, environments=listed, agents=dict[str, Any](agents), **sizes)
-    )
+    tables: dict[str, Any] = dict(environments=listed, agents={**agents})
+    study = prepare(Experiment(name=name, summary=summary, **tables, **sizes))
     display = nullcontext(progress) if callable(progress) else show_progress(quiet=not progress)
     with display as listener:
         return FinishedStudy.of(study, run_study(study, device=device, progress=listener, on_chunk=on_chunk))

@@ -11,15 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.analysis.report.data import Report, ReportData
-from driftwise.analysis.statistics import (
-    ROUNDING,
-    holm,
-    mean_interval,
-    rounded_difference,
-    sample_equality,
-    t_test,
-)
-from driftwise.analysis.statistics.estimation import rounding_tolerance, standard_error
+from driftwise.analysis.statistics import holm, mean_interval, rounded_difference, sample_equality, t_test
+from driftwise.analysis.statistics.estimation import ROUNDING, rounding_tolerance, standard_error
 from driftwise.analysis.statistics.formatting import format_interval, format_number, format_p_value
 from driftwise.analysis.table import Cell, Table, TableColumn, numbers, words
 from driftwise.base.extras import require_extra
@@ -99,18 +92,17 @@ def compare_folders(first: Report, second: Report, *, metric: str = "regret") ->
     (paired t-test). With different seeds the samples are independent (Welch's t-test).
     """
     require_choice("metric", metric, list(METRICS))
+    reports = first, second
     for data in (*first.values(), *second.values()):
         if metric not in data.metrics:
             name = str(data.manifest.get("experiment", ""))
             raise ArgumentError("metric", f"be {data.metrics[0]}, which is all that {name} has", metric)
     sides = [
-        [Participant(name, agent) for name, data in side.items() for agent in data.labels]
-        for side in (first, second)
+        [Participant(name, agent) for name, data in own.items() for agent in data.labels] for own in reports
     ]
     common = [participant for participant in sides[0] if participant in sides[1]]
-    manifests = [next(iter(side.values())).manifest for side in (first, second)]
-    settings = [_settings(side, common) for side in (first, second)]
-    seeds = [manifest.get("seed") for manifest in manifests]
+    settings = [_settings(own, common) for own in reports]
+    seeds = [next(iter(own.values())).manifest.get("seed") for own in reports]
     paired = seeds[0] is not None and seeds[0] == seeds[1]
     pairs = ((own, first[own.environment], second[own.environment]) for own in common)
     rows = [compare_agent(*pair, metric=metric, paired=paired) for pair in pairs]

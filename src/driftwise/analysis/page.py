@@ -97,12 +97,9 @@ def figure_data(value: Any) -> Any:
 
 def write_html(page: Page) -> str:
     """Return the page as HTML."""
-    loader, lines = (
-        PackageLoader("driftwise.analysis"),
-        ("trim_blocks", "lstrip_blocks", "keep_trailing_newline"),
-    )
-    options: dict[str, Any] = dict.fromkeys(lines, True)
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, **options)
+    options: dict[str, Any] = dict(loader=PackageLoader("driftwise.analysis"), autoescape=True)
+    options |= dict(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    environment = Environment(undefined=StrictUndefined, **options)
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "allow_nan": False}
 
     def write_part(part: PageBlock | Section | Article) -> Markup:

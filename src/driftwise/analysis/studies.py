@@ -41,9 +41,7 @@ def agents_table(study: Study, environments: Collection[str]) -> Table:
     points: dict[tuple[str, str], list[list[AgentNumbers]]] = {}
     for group in study.groups:
         if group.environment_label in environments:
-            own = [
-                extract_numbers(to_config(point.agent), point.variation) for point in group.points.values()
-            ]
+            own = [extract_numbers(to_config(p.agent), p.variation) for p in group.points.values()]
             points.setdefault((group.environment_label, group.name), []).extend(own)
     columns = number_columns(number for agent in points.values() for point in agent for number in point)
     rows = []

@@ -196,7 +196,7 @@ class ParameterGrid(NamedTuple):
     agents: dict[tuple[Any, Any], str]  # labels
 
 
-def parameter_grids(data: ReportData) -> Section | None:
+def grids(data: ReportData) -> Section | None:
     """Return a heat map for each grid of two parameters, and a table of all points of grids."""
     agents = [agent for agent in data.selection.agents.values() if agent.others]
     if not agents:
@@ -207,15 +207,12 @@ def parameter_grids(data: ReportData) -> Section | None:
     for number, grid in enumerate(find_grids([*data.entries.values()])):
         rows, columns = grid.values
         values = np.array([[scores[grid.agents[row, column]].mean() for column in columns] for row in rows])
-        shown = values, [[format_number(value) for value in row] for row in values.tolist()]
-        text, names = (
-            f"Final regret of {grid.name} over its grid",
-            (distinct_texts(rows), distinct_texts(columns)),
-        )
-        look: dict[str, Any] = dict(
-            x_label=grid.keys[1], y_label=grid.keys[0], texts_shown=len(columns) <= MANY_ROWS, rows=len(rows)
-        )
-        figures.append(HeatMap(f"grid-{number}", *names, *shown, text, grid.name, **look))
+        texts = [[format_number(value) for value in row] for row in values.tolist()]
+        labels = distinct_texts(rows), distinct_texts(columns), values, texts
+        look: dict[str, Any] = dict(texts_shown=len(columns) <= MANY_ROWS, rows=len(rows))
+        look |= dict(caption=grid.name, x_label=grid.keys[1], y_label=grid.keys[0])
+        heading = f"Final regret of {grid.name} over its grid"
+        figures.append(HeatMap(f"grid-{number}", *labels, heading, **look))
     intervals = zip(*(mean_interval(own) for own in scores.values()), strict=True)
     best = [point == agent.best for agent in agents for point in agent.points]
     regrets = cells(format_half_width, *intervals, best=best)

@@ -69,10 +69,7 @@ def growth(data: ReportData) -> Section | None:
     drawn += reference_slopes(_SLOPES, episodes, [*curves.values()])
     strip = None if data.drift is None else (data.episodes[thin], data.drift[thin])
     axes = Axis("episode", log=True), Axis("cumulative regret", log=True)
-    text, marks = (
-        "Cumulative regret of every agent, both axes logarithmic",
-        [own + 0.5 for own in data.changes],
-    )
+    text, marks = "Cumulative regret of every agent, both axes logarithmic", [t + 0.5 for t in data.changes]
     figure = Figure("growth", drawn, *axes, text, x=episodes, marks=marks, strip=strip)
     return Section("How regret grows", [figure, *_exponents(data)])
 

@@ -119,11 +119,8 @@ def differences(data: ReportData) -> Section | None:
     labels, intervals = (data.labels[index] for index in data.order[1:]), cells(format_interval, *paired[:3])
     pairs = zip(intervals, identical, strict=True)
     intervals = [replace(cell, text="identical") if equal else cell for cell, equal in pairs]
-    columns = (
-        *(cells(format_p_value, p) for p in (adjusted, p)),
-        cells(format_percent, 1 - paired.share_better),
-    )
-    rows = zip(labels, intervals, *columns, strict=True)
+    tests, won = [cells(format_p_value, own) for own in (adjusted, p)], 1 - paired.share_better
+    rows = zip(labels, intervals, *tests, cells(format_percent, won), strict=True)
     headings = numbers("difference [95 %]", "p, adjusted", "p", "runs won by the best")
     shared = "" if data.is_external else " under common random numbers"
     note = (

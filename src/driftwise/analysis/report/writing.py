@@ -13,14 +13,7 @@ from driftwise.analysis.agent_numbers import format_agent_numbers
 from driftwise.analysis.page import Article, Page, Section, write_html
 from driftwise.analysis.regret_curves import rank_agents
 from driftwise.analysis.report.data import Report, load_report_data, longest
-from driftwise.analysis.report.final_table import (
-    IN_CSV,
-    IN_LATEX,
-    MARKS_NOTE,
-    final,
-    final_table,
-    parameter_grids,
-)
+from driftwise.analysis.report.final_table import IN_CSV, IN_LATEX, MARKS_NOTE, final, final_table, grids
 from driftwise.analysis.report.meta_algorithms import meta_algorithms
 from driftwise.analysis.report.origin import audit, manifest_section, manifest_text, reproduce, source
 from driftwise.analysis.report.rates import rates
@@ -39,7 +32,7 @@ if TYPE_CHECKING:
 # `Report` at both ends, of each `ReportData` between. Names of figures and tables differ within the latter.
 Panels = tuple[Callable[[Any], Section | None], ...]
 OPENING: Panels = (source, overview, rates)
-PANELS: Panels = (regret, final, differences, growth, parameter_grids, meta_algorithms, drift)
+PANELS: Panels = (regret, final, differences, growth, grids, meta_algorithms, drift)
 CLOSING: Panels = (audit, manifest_section, reproduce)
 _MAX_COLOURED = 28  # agents in colour: as many as colours and dashes tell apart
 _FEW_COLOURED = 12  # where there are more agents than that; the others are faint
