@@ -192,6 +192,7 @@ class RememberedMixture(Wrapper):
 
     base: MixtureOfMemories = member(MixtureOfMemories)
     memory: int = count()
+    act = RememberedLeastSquares.act
 
     def __post_init__(self) -> None:
         decision, weighing = self.base.decision, self.base.weighing
@@ -214,9 +215,6 @@ class RememberedMixture(Wrapper):
     def plan(self, state: MemoryState, features: FeatureTable, key: Key) -> Any:
         j = int(self.base.choose_memory(state.weighing.log_weights, key))
         return index_part(self._memories(), j).plan(_state_of(state, j), features, key)
-
-    def act(self, plan: Any, h: Any, state: Any, uniform: Any) -> Any:
-        return plan.action(h, state, uniform)
 
     def update(self, state: MemoryState, features: FeatureTable, plan: Any, episode: Episode) -> MemoryState:
         def update(memory: RememberedLeastSquares, weighing: SlotWeights) -> SlotWeights:

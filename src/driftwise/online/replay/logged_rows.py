@@ -199,8 +199,8 @@ def read_samples(log: TableLog | DecisionLog, *, shared: bool = False) -> Logged
     features, (rewards, times) = np.empty((rows.number, rows.dim)), np.empty((2, rows.number))
     for number, row in enumerate(rows.read()):
         features[number], rewards[number], times[number] = row.arms[row.arm], row.reward, row.time
-    known = None if isinstance(log, TableLog) and log.time is None else times
-    return LoggedSamples(features, rewards, tuple(rows.numbers), rows.skipped, known, rows.encoding)
+    actions, untimed = tuple(rows.numbers), isinstance(log, TableLog) and log.time is None
+    return LoggedSamples(features, rewards, actions, rows.skipped, None if untimed else times, rows.encoding)
 
 
 class Dependence(NamedTuple):
