@@ -59,7 +59,8 @@ class FreshArms:
     def sampler(self, dtype: Any) -> Sampler:
         always = np.arange(self.num_arms) < self.fewest
         varying = None if self.fewest == self.num_arms else always
-        return _SHAPES[self.shape](np.zeros((self.num_arms, self.dim), dtype=dtype), varying)
+        samplers = {"cube": CubeSampler, "ball": BallSampler, "sphere": SphereSampler}
+        return samplers[self.shape](np.zeros((self.num_arms, self.dim), dtype=dtype), varying)
 
 
 @record
@@ -196,9 +197,6 @@ class CubeSampler(SphereSampler):
         xp = namespace(self.like)
         points = 2 * xp.reshape(draw_coarse(key, self.like.size, self.like.dtype), self.like.shape) - 1
         return points / xp.maximum(_norms(points), xp.ones_like(points[:, :1]))
-
-
-_SHAPES = {"cube": CubeSampler, "ball": BallSampler, "sphere": SphereSampler}
 
 
 def _norms(points: Array) -> Array:

@@ -10,6 +10,10 @@ from driftwise.base.types import Array, Model
 from driftwise.base.validation import ArgumentError, require_array, require_number
 from driftwise.parts.extended_value_iteration import best_kernel
 
+_TOLERANCE = 1e-12  # relative: an action is better only by more than that, which may be rounding
+_POSSIBLE = 1e-15  # what is less probable is taken for rounding, and no way
+_MAX_POLICIES = 100  # a handful is usual; rounding can make policies go round where states hardly communicate
+
 
 def optimal_values(features: Array, model: Model) -> Array:
     """Return `V*` of every step and state, `[H+1, S]`; the last row is zero."""
@@ -66,11 +70,6 @@ def _induction(features: Array, model: Model, summarise, policy: Array | None) -
     xs = (model.theta, model.mu) if policy is None else (model.theta, model.mu, policy)
     _, values = scan(step, start, xs, reverse=True)
     return xp.concat([values, start[None]])
-
-
-_TOLERANCE = 1e-12  # relative: an action is better only by more than that, which may be rounding
-_POSSIBLE = 1e-15  # what is less probable is taken for rounding, and no way
-_MAX_POLICIES = 100  # a handful is usual; rounding can make policies go round where states hardly communicate
 
 
 def optimal_gains(reward: np.ndarray, kernel: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from driftwise.environments import Environment, LinearMdp, planning
 from driftwise.environments.environment import ENVIRONMENTS, build_environment
 
 Info = dict[str, Any]
+MAKERS: dict[str, str] = {}  # by the ids that Gymnasium knows them under
 
 
 class _Episodes:
@@ -244,9 +245,6 @@ def _require_reset(*, started: bool) -> None:
     """Refuse to continue an episode that was not started, or is over."""
     if not started:
         raise gymnasium.error.ResetNeeded("reset must be called before an episode can go on")
-
-
-MAKERS: dict[str, str] = {}  # by the ids that Gymnasium knows them under
 
 
 def _register_id(name: str, maker: Callable[..., Environment]) -> None:

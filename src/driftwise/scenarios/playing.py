@@ -63,9 +63,6 @@ def play_policy(make: PolicyMaker, scenario: Scenario, *, run: int = 0) -> Scena
     return ScenarioRun(values, optimal, taken[counting], raised, frozen, rounds)
 
 
-Score = Callable[[ScenarioRun, Scenario], Mapping[str, Any]]  # scores of a run, as plain values
-
-
 class ScenarioOutcome(NamedTuple):
     """The regret and the scores of all runs of a policy in a scenario, or why it could not play."""
 
@@ -80,12 +77,12 @@ class ScenarioTask:
 
     agent: str
     scenario: Scenario
-    score: Score
+    score: Callable[[ScenarioRun, Scenario], Mapping[str, Any]]  # of a run, in plain values
     code: str  # digest of the code of driftwise and of the policy
     device: Any = "cpu"
 
     @classmethod
-    def of(cls, agent: str, scenario: Scenario, score: Score) -> Self:
+    def of(cls, agent: str, scenario: Scenario, score: Callable[..., Any]) -> Self:
         return cls(agent, scenario, score, digest_code(policy_named(agent, scenario.kind)))
 
     @property

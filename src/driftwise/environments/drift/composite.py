@@ -153,9 +153,6 @@ def _breaks(drift: Drift, at: int, before: Drift, age: int) -> bool:
     return bool(np.abs(here - ahead).sum() > MOVE_ROUNDING) or age in before.changes(age + 1)
 
 
-_TOLERANCE = 1e-8  # of what sums to 1
-
-
 @record
 class Recorded(Drift):
     """Weights of the anchors from an array or a file, one row an episode; the last row stays.
@@ -179,7 +176,7 @@ class Recorded(Drift):
             weights = np.stack([1 - weights, weights], axis=-1)
         if not weights.size:
             raise ArgumentError("weights", "have at least one row", source)
-        bad = (weights.min(axis=1) < -_TOLERANCE) | (np.abs(weights.sum(axis=1) - 1) > _TOLERANCE)
+        bad = (weights.min(axis=1) < -1e-8) | (np.abs(weights.sum(axis=1) - 1) > 1e-8)
         if bad.any():
             got = f"{weights[bad][0].tolist()} in row {np.argmax(bad)}"
             raise ArgumentError("weights", "be at least 0 and sum to 1 in every row", source, got)

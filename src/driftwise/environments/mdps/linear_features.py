@@ -79,7 +79,6 @@ def latent_chains(
     rng = np.random.default_rng(seed)
     latent = num_chains + rng.integers(num_chains, size=(num_states, num_actions))
     latent[np.arange(num_states), rng.integers(num_actions, size=num_states)] = chain
-
     inside = (chain == np.arange(num_chains)[:, None]) / states_per_chain
     theta = np.zeros((drift.num_anchors, horizon, dim))
     mu = np.empty((drift.num_anchors, horizon, dim, num_states))
@@ -126,14 +125,12 @@ def hard_instance(
     widest = 1 / (num_signs * horizon)
     gap = widest if gap is None else require_number("gap", gap, above=0, at_most=widest)
     rng = np.random.default_rng(seed)
-
     alpha, beta, pays = 1 / math.sqrt(2), 1 / math.sqrt(2 * num_signs), num_states - 1
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=num_signs)))
     features = np.zeros((num_states, len(signs), dim))
     features[:pays, :, 0] = alpha
     features[:pays, :, 1:-1] = beta * signs
     features[pays, :, -1] = 1
-
     steps = np.arange(horizon)
     mu = np.zeros((drift.num_anchors, horizon, dim, num_states))
     nu = np.zeros((horizon, num_signs))

@@ -24,6 +24,12 @@ from driftwise.environments.paths import ParameterPath
 from driftwise.parts import Link, link_from_name
 from driftwise.parts.links import LinkName
 
+ARMS, NOISE, CORRUPTION = 0, 1, 2  # below the purpose of the environment
+BanditRewards = Literal["gaussian", "bernoulli", "poisson"]
+_LARGEST_MEAN = 50.0  # of a count
+_TOLERANCE = 1e-8  # of probabilities
+_LARGEST_COUNT = 200  # of that mean: fifteen standard deviations more have a chance below 1e-40
+
 
 class Corruption(ABC):
     """An adversary who sees the reward and the arm that earned it."""
@@ -63,13 +69,6 @@ class Mirrored(Corruption):
 
     def corrupt(self, reward: Array, best: Array, spent: Array, luck: Array) -> Array:
         return namespace(reward).where(best & (luck < self.share), 1 - reward, reward)
-
-
-ARMS, NOISE, CORRUPTION = 0, 1, 2  # below the purpose of the environment
-BanditRewards = Literal["gaussian", "bernoulli", "poisson"]
-_LARGEST_MEAN = 50.0  # of a count
-_TOLERANCE = 1e-8  # of probabilities
-_LARGEST_COUNT = 200  # of that mean: fifteen standard deviations more have a chance below 1e-40
 
 
 class LinearBanditArrays(NamedTuple):

@@ -22,6 +22,7 @@ from driftwise.parts.regression import fixed_table
 _MODEL_ENTRIES = 4_000_000  # how much of a path of models is laid out at once
 _MOST_NUMBERS = 1e11  # to go through for the variation of a path: minutes
 _LEAST_SHARE = 0.002  # of them that tell how many all will be
+RewardKind = Literal["mean", "bernoulli"]
 
 
 class ModelInputs(NamedTuple):
@@ -109,9 +110,6 @@ class LinearMdpArrays(NamedTuple):
 def mix(weights: Array, anchors: Array) -> Array:
     """Return `Σ_j c_j · anchors[j]`."""
     return namespace(anchors).tensordot(weights, anchors, axes=1)
-
-
-RewardKind = Literal["mean", "bernoulli"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
