@@ -122,10 +122,8 @@ def read_agent_file(path: _Source) -> AgentFile:
     for unknown in (name for name in types if name not in _TYPES):
         raise _refused(path, f"it has a tensor of type {unknown!r}, and known are {', '.join(_TYPES)}")
     try:  # safetensors checks the sizes of tensors against the file
-        if isinstance(path, bytes):
-            tensors = {name: tensor.copy() for name, tensor in safetensors.load(path).items()}
-        else:
-            tensors = safetensors.load_file(path)
+        arrays = safetensors.load(path) if isinstance(path, bytes) else safetensors.load_file(path)
+        tensors = {name: np.require(array, requirements="W") for name, array in arrays.items()}
         described = metadata["description"]
         intact = metadata["checksum"] == _checksum(described, tensors)
         description = json.loads(described)
