@@ -3,16 +3,10 @@
 from typing import NamedTuple
 
 from driftwise.algorithms.any_forgetting import Clip
-from driftwise.base import Agent, ArgumentError, Array, FeatureTable, Plan, Spec
+from driftwise.base import ArgumentError, Array, FeatureTable, Plan, Spec
 from driftwise.base.arrays import namespace
 from driftwise.parts.exploration import greedy_policy
 from driftwise.parts.regression import step_ceilings
-
-
-class TableAgent(Agent):
-    """An agent that knows states and actions by their numbers alone."""
-
-    sees_arms = False
 
 
 def require_all_actions(features: FeatureTable) -> None:

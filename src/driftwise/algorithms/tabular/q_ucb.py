@@ -5,10 +5,10 @@ from typing import Any, Literal, NamedTuple, Unpack
 from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.any_forgetting import Clip, TheoryRun, read_run
 from driftwise.algorithms.tabular import counting
-from driftwise.algorithms.tabular.counting import RunningVariance, TableAgent, value_ceilings
+from driftwise.algorithms.tabular.counting import RunningVariance, value_ceilings
+from driftwise.base import Agent, Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
 from driftwise.base.arrays import namespace
 from driftwise.base.part import choice, member, number, part
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
 from driftwise.parts.regression import visited
 from driftwise.theory.tuning import tabular_log_term
 
@@ -21,9 +21,10 @@ class QState(NamedTuple):
 
 
 @part
-class OptimisticQLearning(TableAgent):
+class OptimisticQLearning(Agent):
     """Q-learning with a bonus that shrinks with the visits: the agent of `q_ucb` and `q_ucb_bernstein`."""
 
+    sees_arms = False
     spec: Spec = member(Spec)
     scale: Numeric = number(at_least=0)
     log_term: Numeric = number(above=0, default=1.0)

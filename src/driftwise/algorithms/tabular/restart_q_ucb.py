@@ -6,10 +6,11 @@ from typing import Annotated, Any, Literal, NamedTuple, Required, Unpack
 from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.any_forgetting import TheoryRun, read_run
 from driftwise.algorithms.tabular import counting
-from driftwise.algorithms.tabular.counting import RunningVariance, TableAgent
+from driftwise.algorithms.tabular.counting import RunningVariance
+from driftwise.base import Agent, Array, Episode, FeatureTable, Key, Numeric, Plan, Spec
 from driftwise.base.arrays import map_tree, namespace, where_tree
 from driftwise.base.part import choice, member, number, part
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan, Spec, successor_values
+from driftwise.base.types import successor_values
 from driftwise.base.validation import require_choice, require_number
 from driftwise.parts.regression import visited
 from driftwise.theory.tuning import tabular_log_term, tabular_period
@@ -36,9 +37,10 @@ class StagedState(NamedTuple):
 
 
 @part
-class StagedQLearning(TableAgent):
+class StagedQLearning(Agent):
     """Q-learning in stages, restarted after every `period` episodes: the agent of `restart_q_ucb`."""
 
+    sees_arms = False
     spec: Spec = member(Spec)
     period: Numeric = number(at_least=1, integer=True)
     scale: Numeric = number(at_least=0)

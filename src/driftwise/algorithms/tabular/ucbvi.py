@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, Unpack
 from driftwise.algorithms import any_forgetting
 from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.any_forgetting import KEYWORDS, AnyForgetting, Clip, ForgettingRun
-from driftwise.algorithms.tabular.counting import TableAgent, greedy_plan, require_all_actions, value_ceilings
+from driftwise.algorithms.tabular.counting import greedy_plan, require_all_actions, value_ceilings
 from driftwise.base import Forecast, Forecaster, Forgetting, MeanRewards, Numeric, SharedSteps, member, number
 from driftwise.base.arrays import namespace, scan
 from driftwise.base.part import choice, part
@@ -28,13 +28,14 @@ class CountState(NamedTuple):
 
 
 @part
-class CountingValueIteration(TableAgent, Forecaster):
+class CountingValueIteration(Forecaster):
     """Backward induction on empirical means, with a bonus for pairs with few visits: the agent of `ucbvi`.
 
     Under weights a mean deviates like one of `(Σω)²/Σω² ≥ N = Σω` samples. The bonus takes `N`, which falls
     while a pair is not visited, so that an old estimate is doubted.
     """
 
+    sees_arms = False
     spec: Spec = member(Spec)
     forgetting: Forgetting = member(Forgetting)
     scale: Numeric = number(at_least=0)
