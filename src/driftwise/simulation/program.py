@@ -106,12 +106,8 @@ def init_states(agents: Agent, world: EnvironmentArrays, grid_size: int) -> tupl
 @functools.partial(jax.jit, static_argnames="split", compiler_options=_OPTIONS)
 def repeat_for_runs(states: Any, split: Split) -> Any:
     """`[grid, ...]` to `[grid, runs, ...]`, over the devices."""
-
-    def repeat(leaf: Array) -> Array:
-        repeated = jnp.broadcast_to(leaf[:, None], (len(leaf), len(split.runs), *leaf.shape[1:]))
-        return jax.lax.with_sharding_constraint(repeated, split.place(1))
-
-    return jax.tree.map(repeat, states)
+    repeated = jax.tree.map(lambda leaf: jnp.repeat(leaf[:, None], len(split.runs), axis=1), states)
+    return jax.lax.with_sharding_constraint(repeated, split.place(1))
 
 
 @functools.partial(jax.jit, compiler_options=_OPTIONS)
