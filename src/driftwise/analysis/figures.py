@@ -1,7 +1,4 @@
-"""The description of a figure: curves over axes, bars, or a heat map. It needs no plotting library.
-
-`templates/figures.js` draws it on pages, `matplotlib_figures` in files and on pages without scripts.
-"""
+"""Figures as data, without a plotting library; `figures.js` of pages or `matplotlib_figures` draws them."""
 
 from __future__ import annotations
 

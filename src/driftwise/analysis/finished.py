@@ -1,7 +1,4 @@
-"""A finished study: agents in the same environments, with their curves, tables, figures and pages.
-
-`compare` runs one from Python, `driftwise run` from a file, and `load_study` reads its folder.
-"""
+"""A finished study, of `compare`, `driftwise run` or a folder: curves, tables, figures and pages."""
 
 from __future__ import annotations
 
@@ -119,10 +116,7 @@ class FinishedStudy:
         return results
 
     def table(self) -> Table:
-        """Return the final regret of every agent with its 95 % interval, from the lowest to the highest.
-
-        The title says how the best points of grids were chosen.
-        """
+        """Return final regrets with 95 % intervals, the lowest first; the title says how grids are shown."""
         columns = ("environment",) * (len(self.data) > 1) + ON_A_TERMINAL
         notes = dict.fromkeys(note for data in self.data.values() for note in data.grid_notes)
         return replace(final_table(self.data, columns), title=" ".join(notes))

@@ -48,13 +48,10 @@ STYLE: dict[Any, Any] = {
     "pdf.fonttype": 42,  # TrueType, as journals ask for
     "svg.hashsalt": "driftwise",  # same figure, same bytes
 }
-_PAGE_COLOURS = {  # that stand for variables of a page, which differ between light and dark
-    "#111213": "--ink",
-    "#141516": "--soft",
-    "#171819": "--line",
-    **{colour.lower(): f"--c-{number}" for number, colour in enumerate(COLOURS)},
-}
-_PAGE_INK, _PAGE_SOFT, _PAGE_LINE, *_ = _PAGE_COLOURS
+# These and the colours of curves stand for variables of a page, which differ between light and dark.
+_PAGE_INK, _PAGE_SOFT, _PAGE_LINE = "#111213", "#141516", "#171819"
+_PAGE_COLOURS = {_PAGE_INK: "--ink", _PAGE_SOFT: "--soft", _PAGE_LINE: "--line"}
+_PAGE_COLOURS |= {colour: f"--c-{number}" for number, colour in enumerate(COLOURS)}
 _PAGE_STYLE: dict[Any, Any] = {
     **STYLE,
     "font.size": 10,
@@ -278,11 +275,8 @@ def _set_ticks(axes: Any, scale: float = 1.0) -> None:
 
 def _legend(drawing: Drawing, numbers: Mapping[str, int | None], width: float, size: float) -> dict[str, Any]:
     """Return lines of the agents in colour, of the others, random actions and shades, and how many fit."""
-    handles: list[Artist] = [
-        Line2D([], [], **_describe_line(label, number))
-        for label, number in numbers.items()
-        if number is not None
-    ]
+    coloured = ((label, number) for label, number in numbers.items() if number is not None)
+    handles: list[Artist] = [Line2D([], [], **_describe_line(*own)) for own in coloured]
     if grey := sum(number is None for number in numbers.values()):
         handles.append(Line2D([], [], color=_GREY, label=f"{grey:,} others"))
     if any(axes.child_axes for axes in drawing.axes):

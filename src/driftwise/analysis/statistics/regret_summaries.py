@@ -1,7 +1,4 @@
-"""Regret curves in one number.
-
-Curves are `[..., points]`; a point stands for `lengths` episodes, as in a `Result`.
-"""
+"""Regret curves `[..., points]` in one number; a point stands for `lengths` episodes, as in a `Result`."""
 
 from __future__ import annotations
 
@@ -18,10 +15,7 @@ Lengths = np.ndarray | Sequence[int] | None  # `None`: points are episodes
 
 
 class RecoverySummary(NamedTuple):
-    """Recovery from each change, `[changes]`, over all runs.
-
-    A run that does not recover counts as infinitely long: the median is finite where more than half recover.
-    """
+    """Recovery from each change, `[changes]`, over all runs; without recovery its time is infinite."""
 
     share: np.ndarray  # of runs that recovered
     median: np.ndarray  # episodes; infinite where half of the runs or more did not recover
