@@ -28,9 +28,6 @@ class AgentNumbers(NamedTuple):
     variation: float  # Δ that it was given
 
 
-_SYMBOLS = ("η", "memory", "β", "c", "Δ")
-
-
 def extract_numbers(config: Mapping[str, Any], variation: float | None) -> list[AgentNumbers]:
     """Return an entry for each candidate, or one, from the configuration of an agent or of what it wraps."""
     candidates = []
@@ -70,7 +67,8 @@ def _candidate(config: Mapping[str, Any], j: int) -> dict[str, Any]:
 def number_columns(agents: Iterable[AgentNumbers]) -> dict[str, TableColumn]:
     """Return a column for each kind of number that some agent has, by the name of its field."""
     known = [not all(map(math.isnan, values)) for values in zip(*agents, strict=True)]
-    columns = itertools.compress(zip(AgentNumbers._fields, _SYMBOLS, strict=True), known)
+    symbols = zip(AgentNumbers._fields, ("η", "memory", "β", "c", "Δ"), strict=True)
+    columns = itertools.compress(symbols, known)
     return {field: TableColumn(symbol, (field,)) for field, symbol in columns}
 
 

@@ -159,13 +159,9 @@ def _scenario_entry(kind: str, name: str, width: int) -> tuple[str, dict[str, st
         scenario = next(having, Scenario("linear_bandit"))
     suites = SUITES.items()
     sizes = (f"{size}: {own.rounds:,} rounds, {own.runs:,} run{'s' * (own.runs > 1)}" for size, own in suites)
-    example = [
-        "import driftwise as dw",
-        f'name = "{scenario.name}"',
-        "scenario = dw.scenarios.find_scenario(name)",
-        f"policy = dw.scenarios.{_POLICIES[scenario.kind]}",
-        "dw.scenarios.play_policy(policy, scenario).regret",
-    ]
+    find, play = "dw.scenarios.find_scenario(name)", "dw.scenarios.play_policy(policy, scenario).regret"
+    example = ["import driftwise as dw", f'name = "{scenario.name}"', f"scenario = {find}"]
+    example += [f"policy = dw.scenarios.{_POLICIES[scenario.kind]}", play]
     return title, {
         "Scenario": fill_prose(scenario.name, width),
         "Sizes": "\n".join(sizes),

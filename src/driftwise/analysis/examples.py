@@ -17,7 +17,6 @@ with require_extra("an example", "cli"):
     import tomli_w
 
 _EPISODES = 1000
-_WIDTH = 76  # of a line of Python
 
 
 class Example(NamedTuple):
@@ -111,7 +110,7 @@ def _file_table(kind: str, table: dict[str, Any]) -> dict[str, Any]:
 def _format_call(function: str, arguments: list[str]) -> str:
     line = f"{function}({', '.join(arguments)})"
     lines = [f"{function}(", *(f"    {argument}," for argument in arguments), ")"]
-    return line if len(line) <= _WIDTH else "\n".join(lines)
+    return line if len(line) <= 76 else "\n".join(lines)
 
 
 def _keywords(values: dict[str, Any]) -> list[str]:

@@ -133,15 +133,21 @@ def regret_figures(curves: RegretCurves, numbers: Mapping[str, int | None]) -> l
                 own = (np.insert(half_width, gaps, np.nan),) if band else ()
                 means.append(mean_curve(label, number, np.insert(mean, gaps, np.nan), *own))
                 highest = max(highest, float(np.max(mean + np.nan_to_num(half_width) * band)))
-        random, unit = _random_level(curves.random, view, last, highest)
-        drawn = [*_background(curves, view, numbers, places, highest), *random, *means]
         axes = Axis("episode", limits=(0, last), integer=True), Axis(from_zero=True)
-        text = f"{view.heading} of every agent over episodes"
-        about: dict[str, Any] = dict(unit=unit, unit_label="of random actions" * bool(random), strip=strip)
+        text, about = f"{view.heading} of every agent over episodes", dict[str, Any](strip=strip)
+        drawn = _background(curves, view, numbers, places, highest)
+        if math.isfinite(curves.random) and curves.random > 0 and highest > 0:  # the level of random actions
+            ends, is_ray = np.array([0.0, last]), view.name == "cumulative"
+            unit = curves.random * last if is_ray else curves.random
+            is_far = unit > _FAR * highest  # a ray ends where it leaves the figure, a level is out of sight
+            ends = ends * 1.05 * highest / unit if is_far and is_ray else ends
+            level = curves.random * ends if is_ray else np.full(2, math.nan if is_far else curves.random)
+            drawn.append(Curve("random actions", level, x=ends, kind="reference"))
+            about |= dict(unit=unit, unit_label="of random actions")
         about["x"] = np.insert(episodes[places], gaps, np.nan)
         about["marks"] = [change + 0.5 for change in curves.changes]  # after as many episodes, counted from 1
         about["shades"] = [Shade(*span, numbers[leader]) for span in lead_spans(curves.results, view)]
-        figures.append(Figure(view.name, drawn, *axes, text, view.heading, **about))
+        figures.append(Figure(view.name, [*drawn, *means], *axes, text, view.heading, **about))
     return figures
 
 
@@ -159,15 +165,3 @@ def _background(
             x = np.tile(np.append(first.episodes[few].astype(float), np.nan), len(means))
             faint.append(Curve(label, y, numbers[label], x=x, kind="background", agent=label))
     return faint
-
-
-def _random_level(random: float, view: View, num_episodes: int, highest: float) -> tuple[list[Curve], float]:
-    """Return the level of random actions as far as it is near, and where it ends: the unit of shares."""
-    if not (math.isfinite(random) and random > 0 and highest > 0):
-        return [], math.nan
-    ends, is_ray = np.array([0.0, num_episodes]), view.name == "cumulative"
-    unit = random * num_episodes if is_ray else random
-    is_far = unit > _FAR * highest  # a ray ends where it leaves the figure, a level is out of sight
-    ends = ends * 1.05 * highest / unit if is_far and is_ray else ends
-    level = random * ends if is_ray else np.full(2, math.nan if is_far else random)
-    return [Curve("random actions", level, x=ends, kind="reference")], unit

@@ -34,8 +34,6 @@ from driftwise.experiments.results_folder import (
 )
 from driftwise.simulation.results import Result
 
-_RECOVERED = 0.25  # share of the regret of random actions below which an agent has recovered
-
 
 @dataclass(frozen=True, eq=False)
 class ReportData:
@@ -216,8 +214,8 @@ class ReportData:
 
     @property
     def recovery_threshold(self) -> float:
-        """A share of the regret of random actions, whichever agents were run."""
-        return _RECOVERED * self.random_regret
+        """A quarter of the regret of random actions: an agent below it has recovered."""
+        return 0.25 * self.random_regret
 
     @property
     def smoothing(self) -> int:

@@ -109,10 +109,9 @@ def report_html(report: Report) -> str:
 
 
 def report_figure(report: Report, *, title: str | None = None, **look: Any) -> Figure:
-    """Return the regret of every agent over time as a figure, with a row for each environment.
+    """Return the regret of every agent over time as a figure, with the `look` of `regret_plot`.
 
-    `look` is that of `regret_plot`: `width` in inches, `font`, `font_size`. The `title` is the experiment's
-    description by default; without one, `""`, there is no note either.
+    The `title` is the experiment's description by default; without one, `""`, there is no note either.
     """
     from driftwise.analysis.matplotlib_figures import regret_plot
 
