@@ -54,8 +54,7 @@ class ModelPool(Wrapper):
         object.__setattr__(self, "longest_window", 1 << (longest - 1).bit_length())
 
     def init(self, features: FeatureTable) -> PoolState:
-        xp = namespace(features.values)
-        empty = self.base.init(features)
+        xp, empty = namespace(features.values), self.base.init(features)
         counts = xp.zeros(self.capacity, dtype=empty.tick.dtype)
         slots = xp.zeros(self.capacity, dtype=empty.gram.dtype)
         models = map_tree(lambda leaf: xp.astype(expand_like(slots, leaf), leaf.dtype) + leaf, empty)

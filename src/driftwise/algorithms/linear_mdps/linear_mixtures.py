@@ -67,8 +67,7 @@ class PolicyOptimisation(Agent):
 
     def update(self, state: PolicyState, features: FeatureTable, plan: Plan, episode: Episode) -> PolicyState:
         xp = namespace(plan.q)
-        sample = value_sample(features, plan.next_values, episode)
-        moments = self.forgetting.update(state.moments, sample)
+        moments = self.forgetting.update(state.moments, value_sample(features, plan.next_values, episode))
         period = xp.asarray(self.policy_period)
         over = (period > 0) & (moments.tick % xp.where(period > 0, period, 1) == 0)
         improved = state.log_policy + self.step_size * plan.q
@@ -128,9 +127,8 @@ def oppo(
     Deviations from the paper: forgetting and restarts of the policy are additions; a window with restarts is
     the combination of PROPO (Zhong, Yang, Wang & Szepesvári 2021).
     """
-    if policy_period is None:
-        policy_period = forgetting.get("period")
-    restarts = 0 if policy_period is None else policy_period
+    periods = policy_period, forgetting.get("period"), 0
+    restarts = next(period for period in periods if period is not None)
     return PolicyOptimisation(spec, choose_forgetting(**forgetting), step_size, radius, ridge, restarts)
 
 
