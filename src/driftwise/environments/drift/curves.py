@@ -99,8 +99,7 @@ class Abrupt(Drift):
     def __post_init__(self) -> None:
         at = require_increasing("at", self.at, at_least=1)
         object.__setattr__(self, "at", at)
-        num_anchors = require_count("num_anchors", self.num_anchors or len(at) + 1, at_least=2)
-        object.__setattr__(self, "num_anchors", num_anchors)
+        _set_anchors(self, len(at) + 1)
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
         segment = np.searchsorted(np.array(self.at), episodes, side="right")
@@ -124,8 +123,7 @@ class Gradual(Drift):
         if len(knots) < 2:
             raise ArgumentError("knots", "be at least two increasing episodes", self.knots)
         object.__setattr__(self, "knots", knots)
-        num_anchors = require_count("num_anchors", self.num_anchors or len(knots), at_least=2)
-        object.__setattr__(self, "num_anchors", num_anchors)
+        _set_anchors(self, len(knots))
 
     def mixture(self, episodes: np.ndarray) -> np.ndarray:
         position = np.interp(episodes, self.knots, np.arange(len(self.knots)))
@@ -174,6 +172,13 @@ def _reflected_walk(walk: RandomWalk, length: int) -> np.ndarray:
     steps[0] = 1
     cuts = np.abs((np.cumsum(steps, axis=0) + 1) % 2 - 1)  # triangle wave: reflection at 0 and 1
     return np.diff(np.sort(cuts, axis=1), axis=1, prepend=0.0, append=1.0)
+
+
+def _set_anchors(drift: "Abrupt | Gradual", segments: int) -> None:
+    """Check the number of anchors, which is 0 for one in each segment."""
+    unset = type(drift.num_anchors) is int and drift.num_anchors == 0
+    num_anchors = segments if unset else require_count("num_anchors", drift.num_anchors, at_least=2)
+    object.__setattr__(drift, "num_anchors", num_anchors)
 
 
 def _between(position: np.ndarray, num_anchors: int) -> np.ndarray:

@@ -29,9 +29,11 @@ def random_linear_mdp(
     r"""A linear MDP whose features and measures are drawn from Dirichlet distributions.
 
     Features are $\phi(s,a) \sim \mathrm{Dir}(\alpha 1_d)$; the measures of an anchor are
-    $\mu_h^{(i)} \sim \mathrm{Dir}(\alpha 1_S)$, its rewards $\theta_h \sim U[0,1]^d$; first states uniform. A
-    small `concentration` $\alpha$ gives nearly one-hot features and nearly deterministic transitions, a large
-    one makes all actions alike.
+    $\mu_h^{(i)} \sim \mathrm{Dir}(\alpha 1_S)$, its rewards $\theta_h \sim U[0,1]^d$; first states uniform.
+
+    Args:
+      concentration: $\alpha$; small values give nearly one-hot features and nearly deterministic
+        transitions, large ones make all actions alike.
     """
     drift = require_drift(drift)
     sizes = dict(num_states=num_states, num_actions=num_actions, dim=dim, horizon=horizon)
@@ -106,13 +108,16 @@ def hard_instance(
 
     In $x_h$ the action $a \in \{\pm 1\}^m$ ($m$ is `num_signs`) leads to the paying state with probability
     $1/H + \langle \nu_h, a \rangle$, else to $x_{h+1}$; the paying state is never left and pays 1 a step.
-    Signs of $\nu_h \in \{\pm\epsilon\}^m$ are drawn for every step and anchor; the `gap` $\epsilon$ is at
-    most $1/(mH)$, and that unless given. With $p = 1/H + m\epsilon$, in every anchor
-    $V^*_1(x_1) = \sum_{h=1}^{H} p (1-p)^{h-1} (H-h)$.
+    Signs of $\nu_h \in \{\pm\epsilon\}^m$ are drawn for every step and anchor. With
+    $p = 1/H + m\epsilon$, in every anchor $V^*_1(x_1) = \sum_{h=1}^{H} p (1-p)^{h-1} (H-h)$.
 
     With $\alpha = 1/\sqrt 2$ and $\beta = 1/\sqrt{2m}$ the features are $\phi(x_h, a) = (\alpha, \beta a, 0)$
     and, in the paying state, $(0, 0, 1)$. Measures are signed: with $m = 1$ they exceed what radii assume,
     and a warning says so (`LinearMdp.mu_bound`).
+
+    Args:
+      gap: $\epsilon$, at most $1/(mH)$, which is what it is unless given.
+
     Reference: the lower bound of Zhou, Chen, Varshney & Jagmohan, "Nonstationary Reinforcement Learning with
     Linear Function Approximation", 2020, whose segments have instances of their own.
     """
