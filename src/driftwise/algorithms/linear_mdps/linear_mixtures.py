@@ -52,8 +52,7 @@ class PolicyOptimisation(Agent):
         def step(value: Array, x: tuple) -> tuple[Array, tuple[Array, ...]]:
             policy, rewards, measures, inverse, weights, radius, most = x
             predictions = expected_values(features, measures, value)
-            squared = quadratic(predictions, inverse)
-            bonus = radius * xp.sqrt(xp.maximum(squared, xp.zeros_like(squared)))
+            bonus = radius * xp.sqrt(xp.maximum(quadratic(predictions, inverse), 0))
             index = rewards + linear(predictions, weights) + bonus
             q = xp.reshape(xp.clip(index, 0, most), (num_states, num_actions))
             value = xp.sum(policy * q, axis=-1)

@@ -49,9 +49,8 @@ class Restarting(Wrapper):
             raise ArgumentError("watch", expected, self.watch)
 
     def init(self, features: FeatureTable) -> RestartingState:
-        xp = namespace(features.values)
-        alarm = xp.zeros((), dtype=features.values.dtype)
-        epoch = xp.asarray(0, dtype=xp.int64)
+        xp, dtype = namespace(features.values), features.values.dtype
+        alarm, epoch = xp.zeros((), dtype=dtype), xp.asarray(0, dtype=xp.int64)
         return RestartingState(self.base.init(features), self.detector.init(alarm), epoch, alarm)
 
     def plan(self, state: RestartingState, features: FeatureTable, key: Key) -> Plan:
@@ -79,8 +78,7 @@ class Restarting(Wrapper):
         if self.watch == "rewards":
             return xp.mean(episode.rewards)
         error, bonus = plan.residuals(episode)
-        excess = xp.abs(error) - xp.abs(bonus)
-        return xp.mean(xp.sign(error) * xp.maximum(excess, xp.zeros_like(excess)))
+        return xp.mean(xp.sign(error) * xp.maximum(xp.abs(error) - xp.abs(bonus), 0))
 
     def diagnostics(self, state: RestartingState) -> dict[str, Array]:
         """Whether it restarted, by the names of the detector's events."""
