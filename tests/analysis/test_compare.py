@@ -38,10 +38,8 @@ def folder_of(
     for label, final in scores.items():
         regret = np.repeat(np.asarray(final, dtype=float)[:, None] / episodes, len(lengths), axis=1)
         results[label] = dw.Result(-regret, -regret, np.zeros_like(regret), lengths, None, {})
-    agents = [
-        {"environment": environment, "label": label, "parameters": {"rate": 0.5}, "seconds": 1.5}
-        for label in scores
-    ]
+    facts_of_agent = {"environment": environment, "parameters": {"rate": 0.5}, "seconds": 1.5}
+    agents = [{"label": label, **facts_of_agent} for label in scores]
     manifest = {"seed": 7, "environments": {environment: {"name": "lock"}}, "agents": agents, **facts}
     return {environment: ReportData(manifest, environment, results)}
 
@@ -209,10 +207,8 @@ def test_facts_are_paths_into_the_manifest_and_leave_out_the_moment() -> None:
         known = dict(agents=agents, config=config, written=moment, versions={"jax": "1"})
         return folder_of(dict.fromkeys(labels, HARD), **known, **facts)
 
-    first, second = (
-        folder("ac", 2, 0.5, "today"),
-        folder("ca", 3, 0.9, "tomorrow", host={"name": "elsewhere"}),
-    )
+    first = folder("ac", 2, 0.5, "today")
+    second = folder("ca", 3, 0.9, "tomorrow", host={"name": "elsewhere"})
     assert {path: values for path, *values in compare_folders(first, second).facts} == {
         "agents.lock.a.parameters.rate": [0.5, 0.9],
         'config.agents."a b".rate': [0.5, 0.9],

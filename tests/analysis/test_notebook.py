@@ -25,16 +25,8 @@ def made(agent=AGENT, *, grid: tuple[int, ...] = (2, 3), seed: int = 0, **more) 
     """A result as the simulator gives it, with regrets that need no simulation."""
     values = -np.random.default_rng(seed).uniform(size=(*grid, NUM_RUNS, NUM_EPISODES))
     manifest = {"agent": to_config(agent), "environment": {"name": ENV.name}, "changes": [2], "first_run": 0}
-    return dw.Result(
-        returns=values + 1,
-        values=values,
-        optimal_values=np.zeros_like(values),
-        lengths=np.ones(NUM_EPISODES, dtype=int),
-        state=None,
-        manifest=manifest,
-        configs=[to_config(each) for each in expand_grid(agent)],
-        **more,
-    )
+    curves = values + 1, values, np.zeros_like(values), np.ones(NUM_EPISODES, dtype=int)
+    return dw.Result(*curves, None, manifest, configs=[to_config(own) for own in expand_grid(agent)], **more)
 
 
 SINGLE = dw.algorithms.opt_wlsvi(ENV.spec, rate=0.9, radius=0.3)
@@ -69,12 +61,8 @@ def test_the_axes_of_a_grid_have_the_names_of_what_varies_along_them():
 
 
 def test_numbers_within_parts_have_the_shortest_names_that_tell_them_apart():
-    config = {
-        "type": "A",
-        "spec": {"type": "Spec", "dim": 2},
-        "rate": 0.5,
-        "base": {"type": "B", "rate": 1, "x": 2},
-    }
+    base = {"type": "B", "rate": 1, "x": 2}
+    config = {"type": "A", "spec": {"type": "Spec", "dim": 2}, "rate": 0.5, "base": base}
     assert extract_parameters(config) == {"rate": 0.5, "base.rate": 1, "x": 2}
     assert describe_structure(config) == "A(B)"
 

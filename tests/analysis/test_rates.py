@@ -56,11 +56,8 @@ def test_an_environment_may_be_met_for_a_part_of_the_run() -> None:
 
 def test_the_length_of_a_part_tunes_its_agents_and_is_what_percentages_are_of() -> None:
     assert prepare(PARTS).environments["quarter"].changes(10) == (1, 3, 5)
-    longer = {
-        group.environment_label: group
-        for group in prepare(PARTS, num_episodes=400).groups
-        if group.name == "D-LinUCB"
-    }
+    groups = prepare(PARTS, num_episodes=400).groups
+    longer = {group.environment_label: group for group in groups if group.name == "D-LinUCB"}
     assert longer["quarter"].task.num_episodes == 100
     rates = [longer[name].task.agent.forgetting.rate for name in ("quarter", "half", "whole")]  # pyright: ignore
     assert rates == sorted(rates)

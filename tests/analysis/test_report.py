@@ -233,10 +233,8 @@ def test_recovery_shows_how_many_runs_recovered_before_how_fast(tmp_path: Path) 
     curves = {label: np.tile(9.0 * after, (8, 1)) for label in LABELS}
     curves[LABELS[0]][:, data.episodes > 42] = 0  # all recover, though later
     curves[LABELS[1]][:5, after] = 0  # five of eight do so at once
-    results = {
-        label: dw.Result(-each, -each, np.zeros_like(each), data.lengths, None, {})
-        for label, each in curves.items()
-    }
+    items = curves.items()
+    results = {own: dw.Result(-curve, -curve, 0 * curve, data.lengths, None, {}) for own, curve in items}
     changed = ReportData(data.manifest, data.environment_label, results)
     table = final_table({"one": changed}, ("agent", "recovery"), ranked=False)
     shares, texts = zip(*((row[1].numbers[0], row[1].text) for row in table.rows), strict=True)
@@ -421,12 +419,10 @@ def test_an_environment_of_another_version_costs_its_panel_only(tmp_path: Path) 
 
 
 def test_every_environment_has_its_panels(tmp_path: Path) -> None:
-    made = [
-        make()
-        for make in environments.ENVIRONMENTS.values()
-        if all(given.default is not given.empty for given in inspect.signature(make).parameters.values())
-    ]
-    described = {each.name: {"name": each.name, **each.config} for each in made}
+    described = {}
+    for name, make in environments.ENVIRONMENTS.items():
+        if all(given.default is not given.empty for given in inspect.signature(make).parameters.values()):
+            described[name] = {"name": name, **make().config}
     report = load_report_data(make_folder(tmp_path, ("agent",), environments=described))
     assert len(report) > 2
     for data in report.values():

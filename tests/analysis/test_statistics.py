@@ -282,13 +282,8 @@ INF, NAN = np.inf, np.nan
 LATE = curve((0, 10), (1, 2), (0, 1), (1, 3), (0, 3), (1, 1))  # holds for longer and longer
 SLOW = curve((0, 5), (1, 3), (0, 7))
 WORSE = curve((5, 10), (0.4, 10), (2, 3), (1.0, 4), (0.5, 3))
-THREE = np.stack(
-    [
-        curve((0.1, 10), (1, 4), (0.1, 6), (1, 9), (0.1, 1)),
-        curve((0.1, 30)),
-        curve((0.1, 10), (1, 20)),
-    ]
-)
+ALTERNATING = curve((0.1, 10), (1, 4), (0.1, 6), (1, 9), (0.1, 1))
+THREE = np.stack([ALTERNATING, curve((0.1, 30)), curve((0.1, 10), (1, 20))])
 
 
 @pytest.mark.parametrize(

@@ -118,17 +118,8 @@ def page_with(text: str) -> str:
     figure = Figure(text, [mean_curve(text, 0, np.ones(2))], *axes, text, caption=text, x=np.ones(2))
     texts = [text, {text: text}, Code(text), Code(text, summary=text), [text]]
     section = Section(text, [*texts, Table(text, columns, (cells,)), figure, (figure, figure)])
-    return write_html(
-        Page(
-            text,
-            text,
-            text,
-            text,
-            [Article(text, [section], text, text, text), section],
-            {text: 0, f"faint {text}": None},
-            text,
-        )
-    )
+    parts = [Article(text, [section], text, text, text), section]
+    return write_html(Page(text, text, text, text, parts, {text: 0, f"faint {text}": None}, text))
 
 
 def test_a_page_shows_all_text_as_it_is_given() -> None:
