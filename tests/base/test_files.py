@@ -1,7 +1,5 @@
 """Outputs replace files and nothing else, and links stay links."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Parts print, compare, hash, and survive the way to a file and back; users can define their own."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import pickle

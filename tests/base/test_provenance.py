@@ -1,7 +1,5 @@
 """Where numbers come from."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import os

@@ -1,7 +1,5 @@
 """Addressed randomness: known answers, equal bits on both libraries, sound draws."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

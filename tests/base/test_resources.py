@@ -1,7 +1,5 @@
 """Cores and memory of this process, as control groups allow, and the refusal of what does not fit."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

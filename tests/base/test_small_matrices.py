@@ -1,7 +1,5 @@
 """Small matrices on JAX: every form equals the plain one, up to what the condition of a matrix allows."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import jax

@@ -1,7 +1,5 @@
 """Durations and moments, as people write them."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
