@@ -22,8 +22,6 @@ from driftwise.parts.exploration import Norm, bandit_plan, uniform_policy
 from driftwise.parts.regression import empty_moments
 from driftwise.theory.bandit_tuning import adversarial_period
 
-_LEAST = 1e-12  # corruption below which no sample is weighed down
-
 
 def _caution(spec: Spec, alpha: Numeric | None, corruption: Numeric, confidence: Confidence) -> parts.Caution:
     """Return caution with the α that was given, or with `(σ√d + √λS)/C`."""
@@ -32,7 +30,7 @@ def _caution(spec: Spec, alpha: Numeric | None, corruption: Numeric, confidence:
         if options["noise_scale"] is None:
             raise ArgumentError("alpha", "be a number above 0 where no noise_scale is given", None)
         sigma, bound, ridge = (np.asarray(require_numeric(name, options[name], at_least=0)) for name in names)
-        alpha = (sigma * math.sqrt(spec.dim) + np.sqrt(ridge) * bound) / np.maximum(corruption, _LEAST)
+        alpha = (sigma * math.sqrt(spec.dim) + np.sqrt(ridge) * bound) / np.maximum(corruption, 1e-12)
     return parts.Caution(alpha)
 
 

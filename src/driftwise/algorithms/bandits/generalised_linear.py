@@ -17,7 +17,6 @@ from driftwise.parts.radii import MirrorDescentRadius, SelfConcordantRadius
 from driftwise.theory.bandit_tuning import glb_weight_ucb_rate, sc_d_glucb_rate, weight_ucb_rate
 
 _CLICKS = Logistic()
-_NEGLIGIBLE = 1e-12  # a weight
 
 
 def click_slopes(norm_bound: Numeric) -> tuple[np.ndarray, np.ndarray]:
@@ -28,13 +27,13 @@ def click_slopes(norm_bound: Numeric) -> tuple[np.ndarray, np.ndarray]:
 def likelihood_agent(
     spec: Spec, rate: Numeric, num_episodes: Numeric | None, radius: Numeric | Radius, **options: Any
 ) -> WeightedLikelihood:
-    """Return the agent, with capacity for samples whose weight is not negligible, or all of the run."""
+    """Return the agent, with capacity for samples that weigh more than 1e-12, or all of the run."""
     require_bandit(spec)
     forgetting = ExponentialWeights(rate)
     largest = float(np.max(forgetting.rate))
     if largest == 1 and num_episodes is None:
         raise ArgumentError("num_episodes", "be given where nothing is forgotten", None)
-    counted = math.inf if largest == 1 else math.ceil(math.log(_NEGLIGIBLE) / math.log(largest))
+    counted = math.inf if largest == 1 else math.ceil(math.log(1e-12) / math.log(largest))
     capacity = counted if num_episodes is None else min(counted, int(np.max(num_episodes)))
     options |= dict(exploration=Ucb(radius, "single"), capacity=max(int(capacity), 1))
     return WeightedLikelihood(spec, _CLICKS, forgetting, **options)

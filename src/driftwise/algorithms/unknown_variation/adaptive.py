@@ -24,7 +24,6 @@ _RADII = {"practical": 0.3, "theory": 1.0}  # factors of the radius; how they we
 _NOISE = LearntNoise(max_degrees=8.0)  # heavy tails: rewards need not be Gaussian
 _NOISE_OF_MDPS = LearntNoise(least=0.25, max_degrees=8.0)  # rewards lie in [0, 1], and may be rare
 _NOISE_FORGETTING = ExponentialWeights(1 - 1 / 64)
-_FOR_EVER = 1e30  # seconds in which nothing is forgotten
 
 
 class Mixing(TypedDict, total=False):
@@ -66,7 +65,7 @@ def _weights_of_lengths(shortest: Any, longest: Any) -> ExponentialWeights | Clo
     least, most = to_seconds("shortest", shortest), to_seconds("longest", longest)
     if most < least:
         raise ArgumentError("longest", f"be at least shortest, which is {shortest!r}", longest)
-    return ClockWeights((*(least * 2**k for k in range(int(most / least).bit_length())), _FOR_EVER))
+    return ClockWeights((*(least * 2**k for k in range(int(most / least).bit_length())), 1e30))  # s: for ever
 
 
 def mixture(base: Any, origin: Origin = "zero", **mixing: Unpack[Mixing]) -> MixtureOfMemories:
