@@ -95,7 +95,7 @@ class MixtureOfMemories(Wrapper):
             if self.decision in ("heaviest", "draw"):
                 chosen = self.choose_memory(state.log_weights, key)[..., None]
                 shares = xp.astype(xp.arange(shares.shape[-1]) == chosen, shares.dtype)
-            rows = self._by_step(shares)
+            rows = xp.broadcast_to(shares, (self.spec.horizon, shares.shape[-1])).T  # [J, H]
 
             def mix(arrays: Array) -> Array:
                 """Return the weighted sum over memories: `[H, ...]` from `[J, H, ...]`."""
@@ -153,7 +153,8 @@ class MixtureOfMemories(Wrapper):
             last = xp.arange(len(weights)) == len(weights) - 1
             is_reset = alarm & last  # a mask: XLA writes rows in a loop
             base = map_tree(lambda leaf: xp.where(expand_like(is_reset, leaf), leaf[heaviest], leaf), base)
-        squares = xp.sum(self._by_step(xp.exp(state.log_weights)) * forecast.squares, axis=0)
+        weights = xp.broadcast_to(xp.exp(state.log_weights), (self.spec.horizon, len(sizes)))  # [H, J]
+        squares = xp.sum(weights.T * forecast.squares, axis=0)
         noise = self.noise.update(self.noise_forgetting, state.noise, squares)
         return MixtureState(base, log_weights, tick, state.origin, noise)
 
@@ -161,10 +162,6 @@ class MixtureOfMemories(Wrapper):
         """Whether the last memory, of this weight and prior and with so many episodes, is to restart."""
         is_low = (weight <= _ALARM * self.sharing.share_at(tick) * prior) & (weight <= prior / _ALARM)
         return is_low & (size > _ALARM * heaviest_size)
-
-    def _by_step(self, weights: Array) -> Array:
-        """Weights `[J]` or `[H, J]` as `[J, H]`."""
-        return namespace(weights).broadcast_to(weights, (self.spec.horizon, weights.shape[-1])).T
 
     def choose_memory(self, log_weights: Array, key: Key) -> Array:
         """The heaviest or the drawn memory, or that of each step; with weights `[J]`, of each key if many."""

@@ -111,9 +111,8 @@ def combination_lock(
     require_models((2 * horizon, 2, 4 * horizon, horizon), drift, horizon=horizon)
     intended = require_number("intended", intended, above=0, at_most=1)
     right = np.random.default_rng(seed).integers(2, size=(2, horizon - 1))
-    sink = 2 * horizon - 1
-
-    def anchor(other: int) -> tuple[np.ndarray, np.ndarray]:
+    sink, anchors = 2 * horizon - 1, []
+    for other in range(drift.num_anchors):
         reward, kernel = np.zeros((2 * horizon, 2)), np.zeros((2 * horizon, 2, 2 * horizon))
         reward[sink], kernel[sink, :, sink] = 1 / (8 * horizon), 1
         good, swapped = (other, 0) if changing == "ends" else (0, other)
@@ -125,9 +124,7 @@ def combination_lock(
                 kernel[positions, wrong ^ right[lock], sink] += 1 - chance
                 kernel[positions[-1], wrong ^ right[lock, -1], sink] += chance
             reward[positions[-1], right[lock, -1]] = 1.0 if lock == good else 0.25
-        return reward, kernel
-
-    anchors = [anchor(other) for other in range(drift.num_anchors)]
+        anchors.append((reward, kernel))
     return tabular_mdp(anchors, horizon=horizon, drift=drift, rewards=rewards)
 
 

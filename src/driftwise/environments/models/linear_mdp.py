@@ -44,10 +44,7 @@ class LinearMdpArrays(NamedTuple):
 
     @property
     def example(self) -> FeatureTable:
-        return self._with_means(self.theta[0])
-
-    def _with_means(self, theta: Array) -> FeatureTable:
-        return self.table.with_extras(knowledge.MeanRewards(theta @ self.table.values.T))
+        return self.table.with_extras(knowledge.MeanRewards(self.theta[0] @ self.table.values.T))
 
     @property
     def features(self) -> Array:
@@ -68,29 +65,21 @@ class LinearMdpArrays(NamedTuple):
         at_once = max(1, _MODEL_ENTRIES // self.mu[0].size)
         return ModelInputs(path, map_batched(optimal, path, at_once=at_once))
 
-    def reward(self, mean: Array, luck: Array) -> Array:
-        """Return the rewards of pairs with these means, given uniform numbers."""
-        xp = namespace(mean)
-        return xp.where(self.coin_rewards, xp.astype(luck < mean, mean.dtype), mean)
-
     def advance(self, agent: Agent, carry: Carry, inputs: ModelInputs, run_key: Key, t: Any) -> PlayedEpisode:
-        xp, dtype, features = namespace(self.theta), self.theta.dtype, self.features
+        xp, dtype, features, rows = namespace(self.theta), self.theta.dtype, self.features, self.table.values
         horizon, num_actions = self.theta.shape[1], features.shape[1]
         for_environment, for_plan, for_actions = random.episode_keys(run_key, t)
         model, cumulative_mu = self.model(inputs.mixture), mix(inputs.mixture, self.cumulative_mu)
-        table = self._with_means(model.theta)
+        table = self.table.with_extras(knowledge.MeanRewards(model.theta @ rows.T))
         plan = agent.plan(carry.state, table, for_plan)
         luck = random.draw_uniform(for_environment, 1 + 2 * horizon, dtype)
         choices = random.draw_uniform(for_actions, horizon, dtype)
         start = random.choose_index(self.cumulative_initial, luck[0])
 
-        def of_pairs(states: Array, actions: Array) -> Array:
-            return self.table.values[states * num_actions + actions]
-
         def step(s: Array, x: tuple) -> tuple[Array, tuple]:
             h, cumulative, for_next, for_action = x
             action = agent.act(plan, h - 1, s, for_action)
-            chances = xp.sum(of_pairs(s, action)[:, None] * cumulative, axis=0)
+            chances = xp.sum(rows[s * num_actions + action][:, None] * cumulative, axis=0)
             successor = random.choose_index(chances, for_next)
             return successor, (s, action, successor)
 
@@ -98,8 +87,9 @@ class LinearMdpArrays(NamedTuple):
         # itself what begins at 0, and then does not know it.
         steps = xp.asarray(1 + np.arange(horizon))
         _, (states, actions, successors) = scan(step, start, (steps, cumulative_mu, luck[1::2], choices))
-        visited = of_pairs(states, actions)
-        rewards = self.reward(xp.sum(visited * model.theta, axis=-1), luck[2::2])
+        visited = rows[states * num_actions + actions]
+        means = xp.sum(visited * model.theta, axis=-1)
+        rewards = xp.where(self.coin_rewards, xp.astype(luck[2::2] < means, dtype), means)
         episode = Episode(states, actions, visited, rewards, successors)
         value = planning.policy_values(features, model, plan.policy)[0][start]
         record = Record(xp.sum(episode.rewards), value, inputs.optimal_values[start])
