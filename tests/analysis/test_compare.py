@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,7 @@ def test_runs_are_paired_by_number_though_one_folder_holds_some_back_to_choose_p
     first = folder_of({"A (x=1)": 1 + numbered, "A (x=2)": 2 + numbered, "B": numbered})
     for entry in first["lock"].manifest["agents"][:2]:
         entry["name"] = "A"
+    first["lock"] = replace(first["lock"])  # which reads the manifest
     second = folder_of({"B": numbered})
     found = compare_folders(first, second)
     (row,) = found.rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -45,16 +45,59 @@ class ReportData:
     findings: Sequence[AuditFinding] = ()  # of an audit beside the results
     original: Environment | None = None  # the environment itself, if it is in memory
     coloured: Collection[str] | None = None  # agents in colour, the same in all environments; `None`: all
+    # The manifest's entries of all points by label, also of versions without names, and of the best points
+    entries: Mapping[str, Mapping[str, Any]] = field(init=False)
+    agents: Mapping[str, Mapping[str, Any]] = field(init=False)
+    selection: Selection = field(init=False)  # the agents by their best points, and the runs that are shown
+    results: Mapping[str, Result] = field(init=False)  # of every agent, for a grid of its best point
+    labels: tuple[str, ...] = field(init=False)
+    scores: np.ndarray = field(init=False)  # [runs, agents] final cumulative regret
+    ranks: np.ndarray = field(init=False)  # [agents] by mean regret, from 1; ties share their places
+    order: np.ndarray = field(init=False)  # agents from the lowest rank up; ties keep that of `labels`
+    num_runs: int = field(init=False)  # that are shown
+    total_runs: int = field(init=False)  # with those held back to choose the points of grids
+    num_episodes: int = field(init=False)
+    lengths: np.ndarray = field(init=False)  # as in a `Result`, and likewise the episodes
+    episodes: np.ndarray = field(init=False)
+    metrics: Sequence[str] = field(init=False)  # of the curves; without regret, it is that of the reward
+    quantity: str = field(init=False)  # the word for the curves: regret, or else shortfall
+    random_regret: float = field(init=False)  # mean of an episode with random actions; NaN unless above zero
+    environment_config: Mapping[str, Any] = field(init=False)  # its name and its arguments
+    description: str = field(init=False)  # the finding at full size, else the summary or the name
 
-    @cached_property
-    def selection(self) -> Selection:
-        """The agents by their best points, and the runs in which they are shown; see `one_per_agent`."""
-        return one_per_agent(self.points, {label: str(self.entries[label]["name"]) for label in self.points})
-
-    @cached_property
-    def results(self) -> Mapping[str, Result]:
-        """The curves of every agent, for a grid those of its best point, in the runs that are shown."""
-        return {label: agent.result for label, agent in self.selection.agents.items()}
+    def __post_init__(self) -> None:
+        manifest, place, first = self.manifest, self.environment_label, next(iter(self.points.values()))
+        own = (agent for agent in manifest["agents"] if agent["environment"] == place)
+        entries = {str(agent["label"]): {"name": agent["label"], **agent} for agent in own}
+        selection = one_per_agent(self.points, {label: str(entries[label]["name"]) for label in self.points})
+        results = {label: agent.result for label, agent in selection.agents.items()}
+        scores = np.stack([result.cumulative_regret[:, -1] for result in results.values()], axis=1)
+        ranks = average_ranks(scores.mean(axis=0))
+        metrics = manifest.get("measured", CURVE_MEASURES)
+        level = (manifest.get("random_regret") or {}).get(place, math.nan)
+        num_episodes, total_runs = int(first.episodes[-1]), len(first.returns)
+        config, name = manifest.get("config") or {}, str(manifest.get("experiment", ""))
+        full = num_episodes >= config.get("episodes", 0) and total_runs >= config.get("runs", 0)
+        vars(self).update(  # which is frozen
+            entries=entries,
+            agents={label: entries[agent.best] for label, agent in selection.agents.items()},
+            selection=selection,
+            results=results,
+            labels=tuple(results),
+            scores=scores,
+            ranks=ranks,
+            order=np.argsort(ranks, kind="stable"),
+            num_runs=len(scores),
+            total_runs=total_runs,
+            num_episodes=num_episodes,
+            lengths=first.lengths,
+            episodes=first.episodes,
+            metrics=metrics,
+            quantity="regret" if "regret" in metrics else "shortfall",
+            random_regret=level if level > 0 else math.nan,
+            environment_config=manifest["environments"][place],
+            description=str((full and config.get("finding")) or config.get("summary") or name),
+        )
 
     @property
     def curves(self) -> RegretCurves:
@@ -64,46 +107,9 @@ class ReportData:
         return RegretCurves(self.environment_label, self.results, *references, others, self.quantity)
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        return tuple(self.results)
-
-    @property
     def is_external(self) -> bool:
         """Whether another program wrote the curves, so that nothing else is known."""
         return "measured" in self.manifest
-
-    @property
-    def metrics(self) -> Sequence[str]:
-        """The metrics of the curves; without regret, it is computed from the reward."""
-        return self.manifest.get("measured", CURVE_MEASURES)
-
-    @property
-    def quantity(self) -> str:
-        """The word for the curves: regret, or shortfall where it is computed from the reward."""
-        return "regret" if "regret" in self.metrics else "shortfall"
-
-    @property
-    def description(self) -> str:
-        """The experiment's own finding, if the sizes are at least its own; else its summary or its name."""
-        own, name = self.manifest.get("config") or {}, str(self.manifest.get("experiment", ""))
-        full = self.num_episodes >= own.get("episodes", 0) and self.total_runs >= own.get("runs", 0)
-        return str((full and own.get("finding")) or own.get("summary") or name)
-
-    @property
-    def environment_config(self) -> Mapping[str, Any]:
-        """The environment's name and its arguments."""
-        return self.manifest["environments"][self.environment_label]
-
-    @cached_property
-    def entries(self) -> Mapping[str, Mapping[str, Any]]:
-        """The manifest's entries of all points, by their labels; those of earlier versions have no names."""
-        own = (agent for agent in self.manifest["agents"] if agent["environment"] == self.environment_label)
-        return {str(agent["label"]): {"name": agent["label"], **agent} for agent in own}
-
-    @cached_property
-    def agents(self) -> Mapping[str, Mapping[str, Any]]:
-        """The manifest's entries of the best points, by the labels of the agents."""
-        return {label: self.entries[agent.best] for label, agent in self.selection.agents.items()}
 
     @cached_property
     def numbers(self) -> list[list[AgentNumbers]]:
@@ -123,43 +129,6 @@ class ReportData:
             by = "the runs shown, too few to hold one back, which flatters it"
         reading = f"{MARK}: the point of a grid with the lowest final regret, chosen by {by}."
         return [f"{reading} {'; '.join(chosen)}."]
-
-    @property
-    def num_runs(self) -> int:
-        """The number of runs that are shown."""
-        return self.scores.shape[0]
-
-    @property
-    def total_runs(self) -> int:
-        """The number of runs, with those held back to choose the points of grids."""
-        return len(next(iter(self.points.values())).returns)
-
-    @property
-    def num_episodes(self) -> int:
-        return int(self.episodes[-1])
-
-    @property
-    def lengths(self) -> np.ndarray:
-        return next(iter(self.points.values())).lengths
-
-    @property
-    def episodes(self) -> np.ndarray:
-        return next(iter(self.points.values())).episodes
-
-    @cached_property
-    def scores(self) -> np.ndarray:
-        """Final cumulative regret, `[runs, agents]`."""
-        return np.stack([result.cumulative_regret[:, -1] for result in self.results.values()], axis=1)
-
-    @cached_property
-    def ranks(self) -> np.ndarray:
-        """Ranks by mean regret, from 1, `[agents]`; ties share their places."""
-        return average_ranks(self.scores.mean(axis=0))
-
-    @cached_property
-    def order(self) -> np.ndarray:
-        """Agents from the lowest mean regret to the highest; ties keep the order of `labels`."""
-        return np.argsort(self.ranks, kind="stable")
 
     @property
     def leader(self) -> str:
@@ -205,12 +174,6 @@ class ReportData:
         """Distance of the model from the first at every point, 0 to 1; `None` if constant or unknown."""
         environment = self.environment
         return None if isinstance(environment, str) else relative_distances(environment, self.episodes - 1)
-
-    @property
-    def random_regret(self) -> float:
-        """Mean regret of an episode with random actions; NaN if unknown or not positive."""
-        level = (self.manifest.get("random_regret") or {}).get(self.environment_label, math.nan)
-        return level if level > 0 else math.nan
 
     @property
     def recovery_threshold(self) -> float:
