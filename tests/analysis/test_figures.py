@@ -11,8 +11,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.analysis import matplotlib_figures as figures
-from driftwise.analysis.model_paths import relative_distances
-from driftwise.analysis.regret_curves import RegretCurves, find_lead, views
+from driftwise.analysis.regret_curves import RegretCurves, find_lead, relative_distances, views
 from driftwise.experiments import EXPERIMENTS
 from driftwise.experiments.saved_results import random_regret
 from tests import examples

@@ -31,8 +31,7 @@ class AgentNumbers(NamedTuple):
 def extract_numbers(config: Mapping[str, Any], variation: float | None) -> list[AgentNumbers]:
     """Return an entry for each candidate, or one, from the configuration of an agent or of what it wraps."""
     candidates = []
-    for j in range(_num_candidates(config)):
-        own = _candidate(config, j)
+    for own in _single_candidates(config):
         parameters = extract_parameters(own)
         rate, radius, scale = (float(parameters.get(name, math.nan)) for name in ("rate", "radius", "scale"))
         memories = [float(parameters[name]) for name in _MEMORIES if parameters.get(name)]
@@ -47,21 +46,13 @@ def extract_numbers(config: Mapping[str, Any], variation: float | None) -> list[
     return candidates
 
 
-def _num_candidates(config: Mapping[str, Any]) -> int:
-    values = [value for name, value in config.items() if name not in _NOISE]
-    inner = [_num_candidates(value) for value in values if isinstance(value, Mapping)]
-    return max([1, *inner, *(len(value) for value in values if isinstance(value, list))])
-
-
-def _candidate(config: Mapping[str, Any], j: int) -> dict[str, Any]:
-    """Return the configuration with one number of each list, the last of a short one, and without noise."""
+def _single_candidates(config: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return configurations with one number of each list, the last of a short one, and without noise."""
     own = {name: value for name, value in config.items() if name not in _NOISE}
-    for name, value in own.items():
-        if isinstance(value, Mapping):
-            own[name] = _candidate(value, j)
-        elif isinstance(value, list) and value:
-            own[name] = value[min(j, len(value) - 1)]
-    return own
+    own |= {name: _single_candidates(value) for name, value in own.items() if isinstance(value, Mapping)}
+    lists = {name: value for name, value in own.items() if isinstance(value, list) and value}
+    places = range(max(map(len, lists.values()), default=1))
+    return [own | {name: value[min(j, len(value) - 1)] for name, value in lists.items()} for j in places]
 
 
 def number_columns(agents: Iterable[AgentNumbers]) -> dict[str, TableColumn]:
@@ -76,7 +67,10 @@ def number_cell(field: str, numbers: Iterable[AgentNumbers]) -> Cell:
     """Return a number of several agents or candidates, from the lowest to the highest."""
     values = {agent._asdict()[field] for agent in numbers}
     known = sorted(value for value in values if not math.isnan(value)) or [math.nan]
-    texts = (_format_number(field, value) for value in dict.fromkeys((known[0], known[-1])))
+    texts, digits = [], 6 if field == "rate" else 4  # rates are near 1
+    for value in dict.fromkeys((known[0], known[-1])):
+        number = f"{value:,.0f}" if 1000 <= abs(value) < math.inf else f"{value:.{digits}g}"
+        texts.append("–" if math.isnan(value) else "all" if math.isinf(value) else number)
     return Cell(" … ".join(texts), (known[0],))
 
 
@@ -84,12 +78,3 @@ def format_agent_numbers(numbers: Sequence[AgentNumbers]) -> str:
     """Return the numbers of an agent in a line: `η = 0.98, memory = 50`."""
     columns = number_columns(numbers).items()
     return ", ".join(f"{column.heading} = {number_cell(field, numbers).text}" for field, column in columns)
-
-
-def _format_number(field: str, value: float) -> str:
-    """Return a number of that field as text; rates are near 1, and need more digits."""
-    if not math.isfinite(value):
-        return "–" if math.isnan(value) else "all"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.{6 if field == 'rate' else 4}g}"

@@ -107,12 +107,8 @@ class FinishedStudy:
     def results(self) -> dict[str, dict[str, Result]]:
         """The result of every agent, and of every point of a grid, by environment and label."""
         results: dict[str, dict[str, Result]] = {label: {} for label in self.data}
-        for place, data in self.data.items():  # with agent and environment also if they come from a folder
-            facts = {"environment": data.environment_config, "changes": list(data.changes)}
-            for label, result in data.points.items():
-                config = data.entries[label].get("parameters", {})
-                manifest = {"agent": config, **facts, **result.manifest}
-                results[place][label] = replace(result, configs=[config], manifest=manifest)
+        for (place, label), result in self._results().items():
+            results[place][label] = result
         return results
 
     def table(self) -> Table:
@@ -130,11 +126,18 @@ class FinishedStudy:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each environment, agent, run and point, and a column for each parameter."""
-        return results_folder.results_frame(results_folder.results_table(self._flat()))
+        return results_folder.results_frame(results_folder.results_table(self._results()))
 
-    def _flat(self) -> dict[tuple[str, str], Result]:
-        pairs = self.results.items()
-        return {(place, label): result for place, own in pairs for label, result in own.items()}
+    def _results(self) -> dict[tuple[str, str], Result]:
+        """Return all results, with agent and environment also if they come from a folder."""
+        results = {}
+        for place, data in self.data.items():
+            facts = {"environment": data.environment_config, "changes": list(data.changes)}
+            for label, result in data.points.items():
+                config = data.entries[label].get("parameters", {})
+                manifest = {"agent": config, **facts, **result.manifest}
+                results[place, label] = replace(result, configs=[config], manifest=manifest)
+        return results
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write a report in the format of the suffix of the path, as `driftwise report` does."""
@@ -159,7 +162,7 @@ class FinishedStudy:
     def write(self, folder: Path) -> list[Path]:
         """Write results and manifest into an existing folder, without a figure; see `save`."""
         (folder / FIGURE).unlink(missing_ok=True)  # of older results
-        return results_folder.write_results(folder, self.manifest, self._flat())
+        return results_folder.write_results(folder, self.manifest, self._results())
 
     def write_figure(self, folder: Path) -> Path:
         """Write the figure of the results into an existing folder."""

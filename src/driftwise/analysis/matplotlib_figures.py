@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.analysis.figures import COLOURS, Axis, Curve, Figure, curve_style
+from driftwise.analysis.figures import COLOURS, Curve, Figure, curve_style
 from driftwise.analysis.regret_curves import RegretCurves, rank_agents, regret_figures
 from driftwise.base.extras import require_extra
 from driftwise.base.validation import ArgumentError, require_number
@@ -215,8 +215,15 @@ def _draw_curves(axes: Axes, figure: Figure) -> None:
     for shade in figure.shades:
         axes.axvspan(shade.start, shade.stop, color=_colour(shade.number), alpha=0.08, linewidth=0)
     _draw_marks(axes, figure.marks)
-    _set_axis(axes, "x", figure.x_axis)
-    _set_axis(axes, "y", figure.y_axis)
+    for name, own, axis in (("x", axes.xaxis, figure.x_axis), ("y", axes.yaxis, figure.y_axis)):
+        settings = {"label": axis.label, "scale": "log" if axis.log else None, "lim": axis.limits}
+        axes.set(**{f"{name}{key}": value for key, value in settings.items() if value is not None})
+        if axis.ticks is not None:
+            own.set_major_locator(FixedLocator([*axis.ticks]))
+            own.set_ticklabels([*axis.ticks.values()])
+        elif axis.integer:
+            own.set_major_formatter("{x:,.0f}")
+            own.set_major_locator(MaxNLocator(nbins=6, integer=True))
     if figure.y_axis.from_zero:  # a line along zero keeps its width
         axes.set_ylim(bottom=figure.extent[0] - 0.012 * axes.get_ylim()[1])
     _set_ticks(axes)
@@ -253,18 +260,6 @@ def _draw_marks(axes: Axes, marks: Sequence[float]) -> None:
     thick = 1 if len(marks) <= 12 else 0.4
     for mark in marks:
         axes.axvline(mark, color=_FAINT, linewidth=thick, linestyle=(0, (4, 3)), zorder=1)
-
-
-def _set_axis(axes: Axes, name: str, axis: Axis) -> None:
-    own = axes.xaxis if name == "x" else axes.yaxis
-    settings = {"label": axis.label, "scale": "log" if axis.log else None, "lim": axis.limits}
-    axes.set(**{f"{name}{key}": value for key, value in settings.items() if value is not None})
-    if axis.ticks is not None:
-        own.set_major_locator(FixedLocator([*axis.ticks]))
-        own.set_ticklabels([*axis.ticks.values()])
-    elif axis.integer:
-        own.set_major_formatter("{x:,.0f}")
-        own.set_major_locator(MaxNLocator(nbins=6, integer=True))
 
 
 def _set_ticks(axes: Any, scale: float = 1.0) -> None:

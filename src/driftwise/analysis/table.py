@@ -62,7 +62,7 @@ def cells(write: Callable[..., str], *columns: Any, best: Any = False) -> list[C
     """Return a cell for each row of columns of numbers; `best` says which of them stand out."""
     rows = np.transpose([np.asarray(column, dtype=float) for column in columns])
     outstanding = np.broadcast_to(best, len(rows)).tolist()
-    return [Cell.of(write, *row, best=own) for row, own in zip(rows.tolist(), outstanding, strict=True)]
+    return [Cell(write(*row), (*row,), own) for row, own in zip(rows.tolist(), outstanding, strict=True)]
 
 
 def words(*headings: str) -> tuple[TableColumn, ...]:

@@ -3,9 +3,9 @@
 import io
 import textwrap
 from collections.abc import Sequence
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
-from driftwise.analysis.table import Table, TableColumn
+from driftwise.analysis.table import Table
 from driftwise.base.extras import require_extra
 
 with require_extra("a table on a terminal", "cli"):
@@ -29,16 +29,6 @@ class _Column(NamedTuple):
     narrowest: int  # in which no number and no word has to be broken, and words can be read
     widest: int
 
-    @classmethod
-    def of(cls, column: TableColumn, cells: Sequence[str]) -> Self:
-        """Return a column of a table."""
-        heading, is_words = column.explained or column.heading, not column.fields
-        longest = max(map(cell_len, cells), default=0)
-        whole = [word for cell in cells for word in cell.split()] if is_words else cells
-        readable = min(_READABLE, longest) if is_words else 0
-        narrowest = max([1, readable, *map(cell_len, (*heading.split(), *whole))])
-        return cls(heading, cells, is_words, narrowest, max(longest, cell_len(heading)))
-
 
 def terminal_text(table: Table, width: int) -> str:
     """Return the table in lines of at most `width`, without its title.
@@ -47,8 +37,15 @@ def terminal_text(table: Table, width: int) -> str:
     which has the names of the rows again. Where names leave little room beside them, every row is a
     paragraph: its name, and a line for each of its other columns.
     """
-    cells = list(zip(*([cell.text for cell in row] for row in table.rows), strict=True))
-    columns = [*map(_Column.of, table.columns, cells or [()] * len(table.columns))]
+    columns: list[_Column] = []
+    texts: list[Sequence[str]] = [*zip(*([cell.text for cell in row] for row in table.rows), strict=True)]
+    for column, cells in zip(table.columns, texts or [()] * len(table.columns), strict=True):
+        heading, is_words = column.explained or column.heading, not column.fields
+        longest = max(map(cell_len, cells), default=0)
+        whole = [word for cell in cells for word in cell.split()] if is_words else cells
+        readable = min(_READABLE, longest) if is_words else 0
+        narrowest = max([1, readable, *map(cell_len, (*heading.split(), *whole))])
+        columns.append(_Column(heading, cells, is_words, narrowest, max(longest, cell_len(heading))))
     num_names = next((k for k, column in enumerate(columns) if not column.is_words), 0) or 1
     names, others = columns[:num_names], columns[num_names:]
     if not all(_fit([*names, column], width) for column in others):

@@ -112,8 +112,8 @@ def engine_errors() -> Iterator[None]:
 def _print_tables(study: Any) -> None:
     """The final regrets, and the exponents where environments differ in length or in variation."""
     from driftwise.analysis.report import rates
+    from driftwise.analysis.report.data import manifest_text
     from driftwise.analysis.report.final_table import ON_A_TERMINAL, final_table
-    from driftwise.analysis.report.origin import manifest_text
     from driftwise.analysis.statistics.formatting import format_count
 
     report, facts = study.data, study.manifest

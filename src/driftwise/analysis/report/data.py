@@ -8,16 +8,23 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from driftwise.analysis.agent_numbers import AgentNumbers, extract_numbers
 from driftwise.analysis.audit.findings import AuditFinding, read_findings
-from driftwise.analysis.model_paths import relative_distances
-from driftwise.analysis.regret_curves import RegretCurves
-from driftwise.analysis.statistics import RecoverySummary, average_ranks, recovery_summary, recovery_times
+from driftwise.analysis.regret_curves import RegretCurves, relative_distances
+from driftwise.analysis.statistics import (
+    RecoverySummary,
+    average_ranks,
+    holm,
+    recovery_summary,
+    recovery_times,
+    rounded_difference,
+    t_test,
+)
 from driftwise.analysis.statistics.formatting import format_count
 from driftwise.environments.environment import ENVIRONMENTS, Environment, build_environment
 from driftwise.experiments.outcomes import MARK, Selection, one_per_agent
@@ -196,12 +203,38 @@ class ReportData:
         return RecoverySummary(*np.stack([recovery_summary(own) for own in times], axis=1))
 
 
+class Differences(NamedTuple):
+    """Differences of the other agents to the best, from the next one to the worst."""
+
+    scores: tuple[np.ndarray, np.ndarray]  # [runs, agents − 1] of the others, and of the best
+    identical: np.ndarray  # equal in every run up to rounding: nothing to test
+    p: np.ndarray  # of the t-test; NaN where nothing is tested
+    adjusted: np.ndarray  # by Holm's correction for the number of tests
+
+
+def differences_to_best(data: ReportData) -> Differences:
+    """Return tests of differences in final cumulative regret; at least two agents and two runs are needed."""
+    first = data.scores[:, data.order[1:]]
+    second = np.broadcast_to(data.scores[:, data.order[:1]], first.shape)
+    differences = rounded_difference(first, second)
+    identical = (differences == 0).all(axis=0)
+    p = np.where(identical, math.nan, t_test(differences))
+    return Differences((first, second), identical, p, holm(p))
+
+
 Report = Mapping[str, ReportData]  # by the environment's label, in the manifest's order
 
 
 def longest(report: Report) -> ReportData:
     """Return the data of the environment that lasts for all episodes of the experiment."""
     return max(report.values(), key=lambda data: data.num_episodes)
+
+
+def manifest_text(value: Any) -> str:
+    """Return an entry of a manifest as text; it has several values where parts of a run differ."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {manifest_text(entry)}" for name, entry in value.items())
+    return " or ".join(map(manifest_text, value)) if isinstance(value, list) else str(value)
 
 
 def load_report_data(folder: Path) -> dict[str, ReportData]:

@@ -14,8 +14,8 @@ import numpy as np
 from driftwise.analysis.agent_numbers import NUMBERS_NOTE, number_cell, number_columns
 from driftwise.analysis.figures import MANY_ROWS, HeatMap, distinct_texts
 from driftwise.analysis.page import Section
-from driftwise.analysis.report.data import Report, ReportData
-from driftwise.analysis.report.standings import bootstrap_caution, differences_to_best
+from driftwise.analysis.report.data import Report, ReportData, differences_to_best
+from driftwise.analysis.report.standings import bootstrap_caution
 from driftwise.analysis.statistics import bootstrap_interval, is_lowest, mean_interval, regret_area
 from driftwise.analysis.statistics.formatting import (
     format_half_width,

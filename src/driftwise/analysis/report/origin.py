@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
-from typing import Any
 
 import tomli_w
 
 from driftwise.analysis.audit.findings import findings_table, worst_of
 from driftwise.analysis.page import Code, PageBlock, Section
-from driftwise.analysis.report.data import Report, longest
+from driftwise.analysis.report.data import Report, longest, manifest_text
 from driftwise.analysis.statistics.formatting import format_count
 from driftwise.experiments import EXPERIMENTS
 
@@ -76,13 +74,6 @@ def manifest_section(report: Report) -> Section | None:
     whole = json.dumps(data.manifest, indent=2, ensure_ascii=False)
     listed = {name: manifest_text(value) for name, value in known.items()}
     return Section("Manifest", [listed, Code(whole, summary="The whole manifest")])
-
-
-def manifest_text(value: Any) -> str:
-    """Return an entry of a manifest as text; it has several values where parts of a run differ."""
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {manifest_text(entry)}" for name, entry in value.items())
-    return " or ".join(map(manifest_text, value)) if isinstance(value, list) else str(value)
 
 
 def reproduce(report: Report) -> Section | None:

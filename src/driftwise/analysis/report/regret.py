@@ -10,9 +10,15 @@ from fractions import Fraction
 import numpy as np
 
 from driftwise.analysis.figures import Axis, Curve, Figure, mean_curve
-from driftwise.analysis.model_paths import model_paths
 from driftwise.analysis.page import Section
-from driftwise.analysis.regret_curves import FEWEST_RUNS, MAX_POINTS, regret_figures, smoothing, thinned
+from driftwise.analysis.regret_curves import (
+    FEWEST_RUNS,
+    MAX_POINTS,
+    model_paths,
+    regret_figures,
+    smoothing,
+    thinned,
+)
 from driftwise.analysis.report.data import ReportData
 from driftwise.analysis.statistics import growth_exponent
 from driftwise.analysis.statistics.formatting import format_count, format_interval, format_number

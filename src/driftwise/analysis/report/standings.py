@@ -11,11 +11,9 @@ import numpy as np
 
 from driftwise.analysis.page import Section
 from driftwise.analysis.regret_curves import FEWEST_RUNS, lead_spans, views
-from driftwise.analysis.report.data import Report, ReportData
+from driftwise.analysis.report.data import Report, ReportData, differences_to_best
 from driftwise.analysis.statistics import (
     IntervalEstimate,
-    PairedDifference,
-    holm,
     is_lowest,
     jackknife_interval,
     mean_interval,
@@ -90,24 +88,6 @@ def bootstrap_caution(data: ReportData) -> str:
     return f" With {data.num_runs} runs, which are few to resample, such intervals are too narrow."
 
 
-class Differences(NamedTuple):
-    """Differences of the other agents to the best, from the next one to the worst."""
-
-    paired: PairedDifference  # arrays [agents − 1]
-    identical: np.ndarray  # equal in every run up to rounding: nothing to test
-    p: np.ndarray  # of the t-test; NaN where nothing is tested
-    adjusted: np.ndarray  # by Holm's correction for the number of tests
-
-
-def differences_to_best(data: ReportData) -> Differences:
-    """Return paired differences in final cumulative regret; at least two agents and two runs are needed."""
-    first = data.scores[:, data.order[1:]]
-    second = np.broadcast_to(data.scores[:, data.order[:1]], first.shape)
-    paired, identical = paired_difference(first, second), (rounded_difference(first, second) == 0).all(axis=0)
-    p = np.where(identical, math.nan, paired.p_t)
-    return Differences(paired, identical, p, holm(p))
-
-
 def differences(data: ReportData) -> Section | None:
     """Return every difference with its test, and how often the best agent won; none for one agent."""
     if len(data.labels) < 2:
@@ -115,7 +95,8 @@ def differences(data: ReportData) -> Section | None:
     title = "Differences to the best agent"
     if data.num_runs < 2:
         return Section(title, ["One run cannot tell luck from skill: there is nothing to test."])
-    paired, identical, p, adjusted = differences_to_best(data)
+    scores, identical, p, adjusted = differences_to_best(data)
+    paired = paired_difference(*scores)
     labels, intervals = (data.labels[index] for index in data.order[1:]), cells(format_interval, *paired[:3])
     pairs = zip(intervals, identical, strict=True)
     intervals = [replace(cell, text="identical") if equal else cell for cell, equal in pairs]
@@ -188,7 +169,7 @@ def details(data: ReportData) -> str:
         share = best.mean() / (data.random_regret * data.num_episodes)
         text += f", {format_percent(share)} of that of random actions"
     if num_leaders < len(data.labels) and data.num_runs > 1:
-        paired = differences_to_best(data).paired
+        paired = paired_difference(*differences_to_best(data).scores)
         more = format_interval(*(float(values[num_leaders - 1]) for values in paired[:3]))
         text += f"; {data.labels[data.order[num_leaders]]} has {more} more, paired by run"
     if data.num_runs < FEWEST_RUNS or len(data.labels) < 2:

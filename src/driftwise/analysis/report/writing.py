@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from driftwise.analysis.agent_numbers import format_agent_numbers
 from driftwise.analysis.page import Article, Page, Section, write_html
 from driftwise.analysis.regret_curves import rank_agents
-from driftwise.analysis.report.data import Report, load_report_data, longest
+from driftwise.analysis.report.data import Report, load_report_data, longest, manifest_text
 from driftwise.analysis.report.final_table import IN_CSV, IN_LATEX, MARKS_NOTE, final, final_table, grids
 from driftwise.analysis.report.meta_algorithms import meta_algorithms
-from driftwise.analysis.report.origin import audit, manifest_section, manifest_text, reproduce, source
+from driftwise.analysis.report.origin import audit, manifest_section, reproduce, source
 from driftwise.analysis.report.rates import rates
 from driftwise.analysis.report.regret import drift, growth, regret
 from driftwise.analysis.report.standings import details, differences, finding, headline, overview

@@ -182,14 +182,8 @@ def average_ranks(scores: np.ndarray, *, better: str = "lower") -> np.ndarray:
     scores = require_runs("scores", scores)
     require_choice("better", better, DIRECTIONS)
     losses = scores if better == "lower" else -scores
-    margin = rounding_tolerance(losses)
-
-    def ranks(row: np.ndarray) -> np.ndarray:
-        ordered = np.sort(row)
-        better_ones = ordered.searchsorted(row - margin)
-        return (1 + better_ones + ordered.searchsorted(row + margin, "right")) / 2
-
-    return np.apply_along_axis(ranks, -1, losses)
+    margin, others, own = rounding_tolerance(losses), losses[..., None, :], losses[..., :, None]
+    return (1 + (others < own - margin).sum(axis=-1) + (others <= own + margin).sum(axis=-1)) / 2
 
 
 def rank_table(
