@@ -16,7 +16,7 @@ from driftwise.analysis.report.writing import FORMATS, report_figure, warn_of_lo
 from driftwise.analysis.statistics.formatting import format_count
 from driftwise.analysis.table import Table
 from driftwise.base.agent import Agent
-from driftwise.base.files import lock_folder, output_folder, replace_file
+from driftwise.base.files import lock_folder, output_folder, replace_file, write_files
 from driftwise.base.validation import ArgumentError, require_choice
 from driftwise.environments import Environment
 from driftwise.experiments import AgentOutcome, Experiment, Study, prepare, results_folder, run_study
@@ -162,7 +162,9 @@ class FinishedStudy:
     def write(self, folder: Path) -> list[Path]:
         """Write results and manifest into an existing folder, without a figure; see `save`."""
         (folder / FIGURE).unlink(missing_ok=True)  # of older results
-        return results_folder.write_results(folder, self.manifest, self._results())
+        table = results_folder.parquet_bytes(results_folder.results_table(self._results()))
+        manifest = results_folder.sealed_manifest(self.manifest, table)  # written last
+        return write_files(folder, {results_folder.RESULTS: table, results_folder.MANIFEST: manifest})
 
     def write_figure(self, folder: Path) -> Path:
         """Write the figure of the results into an existing folder."""

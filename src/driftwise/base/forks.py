@@ -3,28 +3,19 @@
 import os
 import sys
 
-_jax_user = 0  # the process that used JAX's devices when this one was forked from it; 0 if none did
+jax_user = 0  # the process that used JAX's devices when this one was forked from it; 0 if none did
 
 
 def register_fork_hook() -> None:
     """Let every child that is forked from now on know whether its parent used JAX."""
 
     def note_parent() -> None:
-        global _jax_user
+        global jax_user
         if has_jax_begun():
-            _jax_user = os.getppid()
+            jax_user = os.getppid()
 
     if hasattr(os, "register_at_fork"):  # Windows has no forks
         os.register_at_fork(after_in_child=note_parent)
-
-
-def require_own_devices() -> None:
-    """Refuse, by a `RuntimeError`, to simulate where JAX would wait forever."""
-    if _jax_user:
-        raise RuntimeError(
-            f"simulate cannot run in a process that was forked from one that used JAX (process {_jax_user}): "
-            "JAX would wait for threads that were not copied; start it by multiprocessing's 'spawn' instead"
-        )
 
 
 def has_jax_begun() -> bool:

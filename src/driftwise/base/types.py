@@ -113,11 +113,8 @@ class FeatureTable(NamedTuple):
     def with_extras(self, *extras: Any) -> FeatureTable:
         """Return the table with these extras, in the place of others of their types."""
         kinds = tuple(type(extra) for extra in extras)
-        return self._replace(extras=(*self.without(*kinds).extras, *extras))
-
-    def without(self, *kinds: type) -> FeatureTable:
-        """Return the table without the extras of some types."""
-        return self._replace(extras=tuple(extra for extra in self.extras if not isinstance(extra, kinds)))
+        others = (extra for extra in self.extras if not isinstance(extra, kinds))
+        return self._replace(extras=(*others, *extras))
 
 
 class Sample(NamedTuple):

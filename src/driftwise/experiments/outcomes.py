@@ -230,22 +230,13 @@ class Workload:
         return f"about {minutes:.0f} min left" if minutes < 100 else f"about {minutes / 60:.1f} h left"
 
 
-@dataclass(frozen=True, eq=False)
-class ReportedAgent:
+class ReportedAgent(NamedTuple):
     """An agent in figures and tables, represented by one of its points."""
 
     best: str  # label of the point that represents it
-    points: Mapping[str, Result]  # of all its points by their labels, in the runs that are shown
-
-    @property
-    def result(self) -> Result:
-        """The curves of the best point."""
-        return self.points[self.best]
-
-    @property
-    def others(self) -> dict[str, Result]:
-        """All other points."""
-        return {label: result for label, result in self.points.items() if label != self.best}
+    result: Result  # of that point
+    others: Mapping[str, Result]  # of all its other points by their labels
+    points: Mapping[str, Result]  # of all its points, in the runs that are shown
 
 
 class Selection(NamedTuple):
@@ -275,5 +266,7 @@ def one_per_agent(points: Mapping[str, Result], names: Mapping[str, str]) -> Sel
         runs = choosing if choosing.any() else ~choosing
         finals = {point: result.cumulative_regret[runs, -1].mean() for point, result in own.items()}
         results = {point: select_runs(result, ~choosing) for point, result in own.items()}
-        reported[label] = ReportedAgent(min(finals, key=finals.__getitem__), results)
+        best = min(finals, key=finals.__getitem__)
+        others = {point: result for point, result in results.items() if point != best}
+        reported[label] = ReportedAgent(best, results[best], others, results)
     return Selection(reported, np.flatnonzero(~choosing))

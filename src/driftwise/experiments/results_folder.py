@@ -20,7 +20,6 @@ from driftwise.base.files import (
     corrupt_file_errors,
     json_bytes,
     require_regular_file,
-    write_files,
 )
 from driftwise.base.part import extract_parameters
 from driftwise.base.schema import COUNT, LIST, NESTED, NUMBER, PLAIN, TABLE, WORD, join_keys, require_shape
@@ -157,14 +156,6 @@ def parquet_bytes(table: pa.Table) -> bytes:
     file = io.BytesIO()
     pq.write_table(table, file, compression="zstd")
     return file.getvalue()
-
-
-def write_results(
-    folder: Path, facts: Mapping[str, Any], results: Mapping[tuple[str, str], Result]
-) -> list[Path]:
-    """Write results by environment and label, and last the manifest that seals them; return both paths."""
-    table = parquet_bytes(results_table(results))
-    return write_files(folder, {RESULTS: table, MANIFEST: sealed_manifest(facts, table)})
 
 
 def load_results(folder: str | os.PathLike[str]) -> pd.DataFrame:

@@ -44,9 +44,10 @@ def require_task_memory(tasks: Sequence[Task], *, at_once: int = 1, split: bool 
     largest = heapq.nlargest(at_once, ((size, number) for number, size in enumerate(taken)))
     most, number = largest[0]
     first, needed = tasks[number], sum(size for size, _ in largest)
+    if needed <= (free := _free(first)):
+        return
     together = f"{len(largest)} at once, of " * (len(largest) > 1)
     a_run = f"{format_bytes(most // first.num_runs)} a run"
-    free = _free(first)
     fitting = int(free / max(needed, 1) * first.num_runs)
     fewer = f"play about {fitting} runs at once, the others after them with first_run, or " * (fitting > 0)
     advice = f"{fewer}take a shorter window{' or float32' * (first.precision == 'float64')}"

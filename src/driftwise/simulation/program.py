@@ -217,19 +217,11 @@ def trace_program(task: Task, split: Split, done: int = 0) -> Any:
     return play_chunk.trace(shared, state, placed(keys, 0), math.prod(grid), turn, split)
 
 
-def compile_ahead(task: Task, split: Split, done: int = 0) -> threading.Thread | None:
-    """Start a thread that compiles the program of a task, which JAX then has when it is called."""
-
-    def compile_program() -> None:
-        unlocked = jax_settings(split.devices[0], task.precision, contextlib.nullcontext())
-        with contextlib.suppress(Exception), unlocked:  # a call of the program raises what is wrong
-            trace_program(task, split, done).lower().compile()
-
-    thread = threading.Thread(target=compile_program)
-    with contextlib.suppress(RuntimeError):  # a process may have no thread left
-        thread.start()
-        return thread
-    return None
+def compile_ahead(task: Task, split: Split, done: int = 0) -> None:
+    """Compile the program of a task, which JAX then has when it is called: for a thread beside."""
+    unlocked = jax_settings(split.devices[0], task.precision, contextlib.nullcontext())
+    with contextlib.suppress(Exception), unlocked:  # a call of the program raises what is wrong
+        trace_program(task, split, done).lower().compile()
 
 
 def split_runs(task: Task) -> Split:

@@ -85,7 +85,7 @@ class Result:
     def runs(self) -> np.ndarray:
         """The numbers of the runs, which address their randomness."""
         first = self.manifest.get("first_run", 0)
-        return np.asarray(self.manifest.get("runs", range(first, first + self.num_runs)))
+        return np.asarray(self.manifest.get("runs", range(first, first + self.returns.shape[-2])))
 
     @cached_property
     def parameters(self) -> dict[str, np.ndarray]:
@@ -231,6 +231,8 @@ def map_curves(change: Callable[..., np.ndarray], *results: Result) -> dict[str,
 
 def join_runs(results: Sequence[Result]) -> Result:
     """Return the results of consecutive runs as one."""
+    if len(results) == 1:
+        return replace(results[0], state=None)
     manifests = [result.manifest for result in results]
     sums = {key: sum(manifest[key] for manifest in manifests) for key in ("num_runs", "seconds")}
     curves = map_curves(lambda *parts: np.concatenate(parts, axis=-2), *results)

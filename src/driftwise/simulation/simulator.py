@@ -99,7 +99,10 @@ class Simulation:
         self._split = program.split_runs(task)
         if not Simulation._has_begun:  # only the first call is compiled ahead
             Simulation._has_begun = True
-            self._compiling = program.compile_ahead(task, self._split, done)
+            thread = threading.Thread(target=program.compile_ahead, args=(task, self._split, done))
+            with contextlib.suppress(RuntimeError):  # a process may have no thread left
+                thread.start()
+                self._compiling = thread
         with jax_settings(self._host), memory_errors(task):  # compiles small programs sooner than a GPU
             self._world = jax.device_put(task.environment.to_arrays(self._dtype, needs=task.agent.needs))
             states, named = program.init_states(self._lowered, self._world, self._grid_size)
