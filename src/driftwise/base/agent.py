@@ -98,9 +98,6 @@ class Wrapper(Agent):
 
     base: Any
 
-    def act(self, plan: Plan, h: int | Array, state: Array, uniform: Array) -> Array:
-        return self.base.act(plan, h, state, uniform)
 
-
-for _name in ("spec", "needs", "optimistic", "off_policy", "sees_arms", "reward_range"):
+for _name in ("spec", "needs", "act", "optimistic", "off_policy", "sees_arms", "reward_range"):
     setattr(Wrapper, _name, property(operator.attrgetter(f"base.{_name}")))
