@@ -23,6 +23,7 @@ from driftwise.algorithms.tabular.q_ucb import OptimisticQLearning
 from driftwise.algorithms.tabular.restart_q_ucb import StagedQLearning
 from driftwise.algorithms.tabular.ucbvi import CountingValueIteration
 from driftwise.base import Episode, FeatureTable
+from driftwise.base.random import key
 from driftwise.environments import LinearMdp
 from driftwise.experiments import experiment_of, prepare
 from driftwise.parts import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
@@ -246,6 +247,15 @@ def test_stages_grow_by_a_share_of_the_horizon():
     grown = [3, 4, 5, 6, 8, 10, 13]
     ends = sorted(textbook.ends_of_stages(3, sum(grown)))
     assert np.diff([0, *ends]).tolist()[:7] == grown
+    agent, features = restart_q_ucb(SPEC, period=1000, scale=0.1), make().to_arrays().example
+    state, zeros = agent.init(features), np.zeros(3, np.int32)
+    episode = Episode(zeros, zeros, np.zeros((3, 12)), np.zeros(3), zeros)
+    lengths = []
+    for _ in range(sum(grown)):
+        if state.count[0, 0, 0] == 0:
+            lengths.append(int(state.length[0, 0, 0]))
+        state = agent.update(state, features, agent.plan(state, features, key(0)), episode)
+    assert lengths == grown
 
 
 @pytest.mark.parametrize(("scale", "enough"), [(0.2, True), (0.0, False)])

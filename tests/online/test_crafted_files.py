@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -219,6 +220,20 @@ def test_numbers_that_are_no_agent_are_refused(name, change, path):
     saved(path, name)
     resealed(path, change)
     refused(path, "(the agent in it cannot be made|it is of a) ")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "sentence"),
+    [
+        ("d_lin_ucb", instead("state.0", np.eye(3)), "state.0 must be of shape (1, 3, 3) and type float64"),
+        ("d_lin_ucb", instead("samples", [3]), "samples must be of shape () and type int64, got int64 (1,)"),
+        ("d_lin_ts", instead("plans.1.shapes", [[3, 1]] * 3), "plans.1 must be of 4 arms, where one is of"),
+    ],
+)
+def test_an_array_of_another_shape_is_told_by_its_name(name, change, sentence, path):
+    saved(path, name)
+    resealed(path, change)
+    refused(path, re.escape(sentence))
 
 
 EPISODIC: dict[str, Callable[[Any, Any], Any]] = {

@@ -9,7 +9,7 @@ import pytest
 
 from driftwise.base import Episode
 from driftwise.online import Bandit, EpisodicAgent, load
-from driftwise.online.episodes import RememberedMixture, lost_weight, memory_needed, truncation_error
+from driftwise.online.episodes import RememberedMixture, lost_weight, memory_needed, truncation_bound
 from driftwise.online.features import Custom
 from driftwise.parts import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
 from tests.examples import BANDIT_PARAMETERS, PARAMETERS, SPEC, make
@@ -108,7 +108,7 @@ def test_what_is_lost_changes_the_index_by_no_more_than_is_said(memory):
         led_through(remembers, one)
         changed = np.abs(indices(remembers, one) - indices(counts, one)).max()
         forgetting = ExponentialWeights(rate)
-        bound = truncation_error(forgetting, memory, tick=t, horizon=SPEC.horizon, radius=radius)
+        bound = truncation_bound(forgetting, memory, tick=t, horizon=SPEC.horizon, radius=radius)
         assert changed <= bound + 1e-12
         worst = max(worst, changed)
     assert worst > 1e-6  # something was lost

@@ -106,6 +106,18 @@ def test_learning_from_all_rows_is_learn_from(log: TableLog) -> None:
     assert few.warnings == [f"ucb learnt from 5 of {ROWS:,} rows, fewer than its 6 features"]
 
 
+def test_acceptance_with_one_bound_for_all_contexts_keeps_their_law_and_the_policys() -> None:
+    """Exact sums. With a bound of each context's own, contexts are thinned out where the policies differ."""
+    contexts, logged = np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.5, 0.5]])
+    policy = np.array([[0.1, 0.9], [0.5, 0.5]])
+    weights, law = policy / logged, contexts[:, None] * policy
+    bounds = np.full((2, 1), 1 / logged.min()), weights.max(axis=1, keepdims=True)
+    for bound, right in zip(bounds, (True, False), strict=True):
+        accepted = contexts[:, None] * logged * weights / bound
+        assert np.allclose(accepted / accepted.sum(), law) == right
+        assert np.allclose(accepted / accepted.sum(axis=1, keepdims=True), policy)
+
+
 def test_clipped_weights_are_told_and_intervals_stay_around_the_others(log: TableLog, found: Replay) -> None:
     clipped = replay(log, {"uniform": {}}, Options(reward_range=(0, 1), clip=1.5)).policies["uniform"]
     weights = 1 / 3 / drawn(ROWS)["chance"]

@@ -154,11 +154,22 @@ def backtest(
         score, learnt_score = float(scores[:, j].mean()), float(learnt_scores[:, j].mean())
         error = float(np.sqrt((forecast.error[:, j] ** 2).mean()))
         scored.append(MemoryScore(name, rate, score, behind, bool(may_be_best[j]), learnt_score, error))
-    sizes, noises = (len(rewards), features.shape[1]), (noise_scale, noise_given, learnt_noise)
-    means = float(mixture.mean()), normal_interval(best - mixture), float(learnt_mixture.mean())
-    gain = gain_of_the_best(scores[:, :-1], scores[:, -1])
-    weights = mixture_weights[points], learnt_weights[points]
-    return Backtest(*sizes, ridge, *noises, tuple(scored), *means, gain, points + 1, *weights)
+    return Backtest(
+        rows=len(rewards),
+        dim=features.shape[1],
+        ridge=ridge,
+        noise_scale=noise_scale,
+        noise_given=noise_given,
+        learnt_noise=learnt_noise,
+        memories=tuple(scored),
+        mixture=float(mixture.mean()),
+        mixture_behind=normal_interval(best - mixture),
+        learnt_mixture=float(learnt_mixture.mean()),
+        gain=gain_of_the_best(scores[:, :-1], scores[:, -1]),
+        at_rows=points + 1,
+        weights=mixture_weights[points],
+        learnt_weights=learnt_weights[points],
+    )
 
 
 def forecast_rows(
@@ -170,7 +181,11 @@ def forecast_rows(
     windows: Mapping[int, int],
     progress: Callable[[int, int], None],
 ) -> Forecast:
-    """Return errors and variances `[n, J]` of forecasts by all memories; `windows` are of those of rate 1."""
+    """Return errors and variances `[n, J]` of forecasts by all memories.
+
+    `windows` maps memories of rate 1 to their window lengths; a window is summed again after its length,
+    against rounding.
+    """
     num_rows, dim = features.shape
     forecast = Forecast(*np.empty((2, num_rows, len(rates))))
     sums, penalty = np.zeros((len(rates), dim + 1, dim)), ridge * np.eye(dim)  # Σωφφᵀ over Σωyφᵀ
@@ -186,7 +201,7 @@ def forecast_rows(
         sums += columns[t] * phi
         done = t + 1
         for j, length in windows.items():
-            if done % length == 0:  # as rounding adds up
+            if done % length == 0:
                 sums[j] = sum(columns[i] * features[i] for i in range(done - length, done))
             elif done > length:
                 sums[j] -= columns[t - length] * features[t - length]

@@ -132,7 +132,7 @@ def restore_bandit(bandit: "Bandit", file: agent_files.AgentFile) -> None:
         moments = state.base if isinstance(state, MixtureState) else state
         require_within("state: the clock", moments.memory, LATEST_TIMESTAMP)
     bandit._decider.state = state
-    num_samples = tensors.with_leaves("samples", 0, [require_sound("samples", stored["samples"])], num_arms=1)
+    num_samples = tensors.with_leaves(0, [("samples", require_sound("samples", stored["samples"]))])
     bandit._num_rounds = int(num_samples) + bandit._pending.num_decisions
     bandit._gauge, bandit._seen = Gauge.from_array(stored["gauge"]), file.seen
 
@@ -186,15 +186,15 @@ def restore_pending(pending: PendingDecisions, stored: Tensors, like: Choice) ->
     numbers = require_array("pending.numbers", stored["pending.numbers"].reshape(-1, 3), (len(ids), 3))
     features = stored["pending.features"].reshape(-1, len(like.features))
     features = require_array("pending.features", features, (len(ids), None))
-    num_columns = len(tensors.copy_leaves(like.planned)) if ids else 0
-    columns = [tensors.unpack(f"plans.{i}", stored) for i in range(num_columns)]
+    columns = [f"plans.{i}" for i in range(len(tensors.copy_leaves(like.planned)))] if ids else []
+    plans = {key: tensors.unpack(key, stored) for key in columns}
     names = require_instance("pending.names", json.loads(stored["pending.names"].tobytes()), list)
     rows = zip(ids, rounds.tolist(), times.tolist(), names, numbers.tolist(), strict=True)
     for row, (id, number, (time, since), name, (arm, index, bonus)) in enumerate(rows):
-        arrays = [column[row] for column in columns]
-        num_arms = len(arrays[0]) if arrays else 2**53  # features of all arms; or all that a float counts
+        arrays = [(key, column[row]) for key, column in plans.items()]
+        num_arms = len(arrays[0][1]) if arrays else 2**53  # features of all arms; or all that a float counts
         require_number("pending.numbers", arm, at_least=0, at_most=num_arms - 1)
-        planned = tensors.with_leaves("plans", like.planned, arrays, num_arms=num_arms)
+        planned = tensors.with_leaves(like.planned, arrays, num_arms=num_arms)
         choice = Choice(int(arm), index, bonus, features[row].copy(), planned)
         name = None if name is None else as_id(require_instance("pending.names", name, str), "pending.names")
         pending.waiting[id] = Entry(choice, number, time, since, name)

@@ -78,8 +78,10 @@ class DecisionLog:
         """Add a decision.
 
         Args:
-          arms: `[num_arms, dim]`, the arms of a `Bandit`'s decision; one with names has its own; or else
-          features: `[p]` of the context, for arms `np.kron(np.eye(num_arms), features)`.
+          decision: the decision of a `Bandit`, with either `arms` or `features`; or of a `NamedBandit`, with
+            neither, since it contains its arms.
+          arms: `[num_arms, dim]`, the arms of the decision.
+          features: `[p]` of the context, where the arms are `np.kron(np.eye(num_arms), features)`.
           time: of the decision, in seconds since 1970 or as a `datetime`; by default its own.
         """
         moment = to_timestamp("time", decision.time if time is None else time)
@@ -201,7 +203,7 @@ def _read_arms(line: dict[str, Any], number: int) -> np.ndarray:
     if "own" not in line and "shared" not in line:
         return require_array("arms", line["arms"], (number, None))
     parts = dict[str, np.ndarray | None](shared=None, own=None)
-    for name in filter(line.__contains__, parts):
+    for name in [key for key in parts if key in line]:
         rows = require_array(name, line[name], (None, None))
         if len(rows) not in (1, number):
             raise ArgumentError(name, f"be one row or {number} of them", line[name], f"{len(rows)}")

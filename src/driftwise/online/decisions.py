@@ -65,7 +65,7 @@ class Entry(NamedTuple):
 class LayeredDict(MutableMapping[_K, _V]):
     """A dictionary in order of insertion over a frozen one, which another thread can read meanwhile.
 
-    Changes are kept beside it until `merged`. Keys that are set are new, and those removed are there.
+    Changes are kept beside it until `merged`. A key may be set only if absent, and deleted only if present.
     """
 
     def __init__(self, frozen: MutableMapping[_K, _V]) -> None:

@@ -105,7 +105,8 @@ class Fourier:
     high: tuple[float, ...]
     order: int = count(default=2)
 
-    __post_init__ = _check_box
+    def __post_init__(self) -> None:
+        _check_box(self)
 
     @property
     def dim(self) -> int:
@@ -171,7 +172,8 @@ class Tiles:
     per_axis: int = count(default=4)
     num_tilings: int = count(default=4)
 
-    __post_init__ = _check_box
+    def __post_init__(self) -> None:
+        _check_box(self)
 
     @property
     def dim(self) -> int:

@@ -31,8 +31,8 @@ def to_tensors(name: str, tree: Any) -> Tensors:
 
 def from_tensors(name: str, like: Any, tensors: Tensors) -> Any:
     """Return the tree that `to_tensors` wrote, which is as `like` but for its numbers."""
-    arrays = (require_sound(key, tensors[key]) for key in map(f"{name}.{{}}".format, count()))
-    require_sums(tree := with_leaves(name, like, arrays, num_arms=1))
+    names = (f"{name}.{i}" for i in count())
+    require_sums(tree := with_leaves(like, ((key, require_sound(key, tensors[key])) for key in names)))
     return tree
 
 
@@ -76,16 +76,17 @@ def copy_leaves(tree: Any) -> list[np.ndarray]:
     return leaves
 
 
-def with_leaves(name: str, like: Any, arrays: Iterable[np.ndarray], *, num_arms: int) -> Any:
-    """Return a tree as `like`, which is of one arm, with arrays that are of `num_arms`."""
+def with_leaves(like: Any, arrays: Iterable[tuple[str, np.ndarray]], *, num_arms: int = 1) -> Any:
+    """Return a tree as `like`, which is of one arm, with arrays of `num_arms`, given with their names."""
     remaining = iter(arrays)
 
     def replacement(leaf: Any) -> np.ndarray:
-        array, wanted = next(remaining), np.asarray(leaf)
-        sizes = zip(array.shape, wanted.shape, strict=True)
-        same = all(size == want or (size, want) == (num_arms, 1) for size, want in sizes)
-        if not same or array.dtype.kind != wanted.dtype.kind:
-            expected = f"be of {num_arms} arms, as {wanted.dtype} {wanted.shape}"
+        (name, array), wanted = next(remaining), np.asarray(leaf)
+        pairs = zip(array.shape, wanted.shape, strict=False)
+        fits = array.ndim == wanted.ndim and all(n == m or (n, m) == (num_arms, 1) for n, m in pairs)
+        if not fits or array.dtype.kind != wanted.dtype.kind:
+            arms = f"be of {num_arms} arms, where one is" if num_arms > 1 else "be"
+            expected = f"{arms} of shape {wanted.shape} and type {wanted.dtype}"
             raise ArgumentError(name, expected, array, f"{array.dtype} {array.shape}")
         return array
 

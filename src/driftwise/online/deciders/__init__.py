@@ -16,9 +16,9 @@ def make_decider(agent: Agent, seed: int, num_draws: int = 1) -> Decider:
     draws, clock = RoundDraws(seed), clock_of(agent)
     decider: Decider
     match agent:
-        case LeastSquares(exploration=Ucb() | Thompson() as exploration, noise=None) if (
-            num_draws > 1 or isinstance(exploration, Ucb)
-        ):
+        case LeastSquares(exploration=Ucb(), noise=None):
+            decider = LeastSquaresDecider(agent, draws)
+        case LeastSquares(exploration=Thompson(), noise=None) if num_draws > 1:
             decider = LeastSquaresDecider(agent, draws, num_draws)
         case (
             MirrorDescent(exploration=Ucb())

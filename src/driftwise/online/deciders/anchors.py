@@ -220,7 +220,10 @@ class AnchoredInverse:
         refine_above: float = FINE,
         first: float = 1.0,
     ) -> None:
-        """Make it of `snapshot`, which returns work for an anchor; `commit` takes what the work has read."""
+        """Make it of `snapshot`, which returns work for an anchor; `commit` takes what the work has read.
+
+        The first anchor has a share `first` of a life.
+        """
         self._snapshot, self._commit, self._recent = snapshot, commit, recent
         self._ridge, self._refine_above = ridge, refine_above
         longest = anchor_life(recent.dim)

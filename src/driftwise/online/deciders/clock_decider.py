@@ -11,7 +11,6 @@ from driftwise.base.part import iterate_parts
 from driftwise.base.types import FeatureTable, Forecast, Moments
 from driftwise.online.deciders.definition import Choice, Decider, Offer, bandit_sample
 from driftwise.parts import ClockWeights, LeastSquares
-from driftwise.parts.forgetting import next_moments
 from driftwise.parts.noise import NoiseSums
 
 _LEAST_EIGENVALUE = 1e-8  # of the gram that a decision may rest on, where the ridge decays
@@ -109,10 +108,14 @@ def _shrink(moments: Moments, kept: np.ndarray, time: float) -> Moments:
     ridge = moments.ridge[:, None, None, None] * np.eye(moments.gram.shape[-1])
     if gram_sq is not None:
         gram_sq = share * share * gram_sq + (1 - share * share) * ridge
-    sums = share * moments.gram + (1 - share) * ridge, gram_sq, share * moments.cross
-    weights = kept * moments.weight, kept * kept * moments.weight_sq
-    others = moments.epoch, np.full(len(kept), time), moments.noise
-    return Moments(*sums, moments.ridge, moments.tick, *weights, *others)
+    return moments._replace(
+        gram=share * moments.gram + (1 - share) * ridge,
+        gram_sq=gram_sq,
+        cross=share * moments.cross,
+        weight=kept * moments.weight,
+        weight_sq=kept * kept * moments.weight_sq,
+        memory=np.full(len(kept), time),
+    )
 
 
 def _add(
@@ -120,7 +123,11 @@ def _add(
 ) -> Moments:
     """Return the moments of all memories with `count` samples more, with targets and weights `[J]`."""
     share, gram, gram_sq = weights[:, None, None, None], count * features[:, None] * features, moments.gram_sq
-    cross = moments.cross + share * targets[:, None, None, None] * (count * features)[:, None]
-    sums = moments.gram + share * gram, None if gram_sq is None else gram_sq + share * share * gram, cross
-    weight_sq = moments.weight_sq + weights * weights * count
-    return next_moments(moments, sums, moments.weight + weights * count, weight_sq)
+    return moments._replace(
+        gram=moments.gram + share * gram,
+        gram_sq=None if gram_sq is None else gram_sq + share * share * gram,
+        cross=moments.cross + share * targets[:, None, None, None] * (count * features)[:, None],
+        tick=moments.tick + 1,
+        weight=moments.weight + weights * count,
+        weight_sq=moments.weight_sq + weights * weights * count,
+    )

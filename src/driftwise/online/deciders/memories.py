@@ -10,6 +10,9 @@ from driftwise.base.types import Array
 from driftwise.online.deciders.definition import Pair
 from driftwise.parts.noise import MAX_SQUARE
 
+_ROOT = 2.0**498
+_LARGEST_SQUARE = _ROOT * _ROOT  # on the last two diagonals: a factor exists whatever lies beside them
+
 
 class Sums(NamedTuple):
     """Sums of the regression of one memory, or of all memories of a mixture: `[J, ...]`."""
@@ -46,30 +49,62 @@ class MixtureNumbers(NamedTuple):
 
 
 class BatchedMemories:
-    """Ridge regressions with exponential weights, whose matrices are updated and factored together."""
+    r"""Ridge regressions with exponential weights, whose matrices are updated and factored at once.
+
+    A memory's $\Lambda$ has two rows more: below it lie $b$ and the sample that is forecast, its features
+    $\phi$ and its reward $r$,
+
+    $$\begin{pmatrix} \Lambda & & \\ b^\top & \rho & \\ \phi^\top & r & \cdot\end{pmatrix}
+      = L L^\top \quad\Rightarrow\quad
+      L = \begin{pmatrix} L_\Lambda & & \\ b^\top L_\Lambda^{-\top} & \sqrt\rho & \\
+      \phi^\top L_\Lambda^{-\top} & e/\sqrt\rho & \cdot\end{pmatrix}$$
+
+    for a $\rho$ so large that the rest is lost in rounding: the last row of one factorisation has the error
+    $e = r - \phi^\top\Lambda^{-1}b$, and $\phi^\top\Lambda^{-1}\phi$ as the square of a length.
+    """
 
     def __init__(self, rates: np.ndarray, ridges: np.ndarray, sums: Sums) -> None:
         num, dim = sums.cross.shape
-        grams = [matrices for matrices in sums[:2] if matrices is not None]
-        powers = np.stack([rates, rates * rates])[: len(grams), :, None, None]
-        self._all = np.zeros((len(grams), num, dim + 1, dim))  # Λ with b below it, and any Λ̃
-        self._all[:, :, :dim], self._all[0, :, dim] = grams, sums.cross
-        gram_sq = self._all[1, :, :dim] if len(grams) > 1 else None
-        self.sums = Sums(self._all[0, :, :dim], gram_sq, self._all[0, :, dim])
+        powers = rates[None] if sums.gram_sq is None else np.stack([rates, rates * rates])
+        self._dim, self._ones, self._roots, size = dim, np.ones(num), np.full(num, _ROOT), dim + 2
+        self._all = np.zeros((*powers.shape, size, size))
+        self._all[:, :, :dim, :dim] = [grams for grams in sums[:2] if grams is not None]
+        self._all[0, :, dim, :dim] = sums.cross
+        self._all[:, :, [dim, dim + 1], [dim, dim + 1]] = _LARGEST_SQUARE
+        self._grams, self._sample_rows = self._all[0], self._all[0, :, dim + 1, : dim + 1]
+        gram_sq = None if sums.gram_sq is None else self._all[1, :, :dim, :dim]
+        self.sums = Sums(self._all[0, :, :dim, :dim], gram_sq, self._all[0, :, dim, :dim])
         self.memories: list[Sums] = [map_tree(operator.itemgetter(j), self.sums) for j in range(num)]
-        self._rates = powers * np.ones_like(self._all)  # whole matrices are faster than numbers
-        self._refills = (1 - powers) * ridges[:, None, None] * np.eye(dim + 1, dim)
-        self._sample = np.empty(dim + 1)
+        self._sample = sample = np.zeros(size)
+        self._column, self._row = sample[:, None], sample[None]
+        self._rates = np.ones_like(self._all)  # whole matrices are faster than numbers
+        self._rates[:, :, : dim + 1, : dim + 1] = powers[:, :, None, None]
+        self._rates[:, :, dim, dim] = 1
+        self._outer, identity = new = np.zeros((2, size, size))  # φφᵀ and I
+        identity[:dim, :dim] = np.eye(dim)
+        self._new = new.reshape(2, -1)
+        shares = np.stack([np.ones_like(powers), (1 - powers) * ridges], axis=-1)  # of both, in every sum
+        self._shares, self._gained = shares.reshape(-1, 2), np.empty_like(self._all)
+        self._gained_rows = self._gained.reshape(-1, size * size)
 
     def forecast(self, features: np.ndarray, reward: float) -> Pair:
-        self._sample[:-1], self._sample[-1] = features, reward
+        """Return errors and variances `[J]` of a sample."""
+        dim, sample = self._dim, self._sample
+        sample[:dim], sample[dim] = features, reward
+        self._sample_rows[:] = sample[:-1]
+        last = cholesky_or_nan(self._grams)[:, -1]
+        turned = last[:, :dim]
+        variance = np.vecdot(turned, turned)
+        if self._ones.dot(variance) < np.inf:
+            return self._roots * last[:, dim], variance
         return self.sums.forecast(features, reward)
 
     def absorb(self, leader: int) -> None:
         """Learn the sample that was forecast last; the leader is the heaviest memory now."""
+        np.dot(self._column, self._row, self._outer)
+        np.dot(self._shares, self._new, self._gained_rows)
         self._all *= self._rates  # Λ ← ηΛ + φφᵀ + (1−η)λI, Λ̃ with η², and b ← ηb + rφ
-        self._all += self._refills
-        self._all += self._sample[:, None] * self._sample[:-1]
+        self._all += self._gained
 
     def renew(self, source: int) -> None:
         """Replace the last memory by a copy of another."""

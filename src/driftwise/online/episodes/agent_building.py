@@ -106,7 +106,7 @@ def lost_weight(forgetting: WeightFunction, memory: int, tick: int) -> float:
     return float(forgetting.weights(tick)[: max(0, tick - memory)].sum())
 
 
-def truncation_error(
+def truncation_bound(
     forgetting: WeightFunction,
     memory: int,
     *,

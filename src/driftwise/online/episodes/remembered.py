@@ -114,7 +114,7 @@ class RememberedLeastSquares(Wrapper):
 
     For `h = H … 1`, over the episodes τ that are kept, with the weights ω of the base's forgetting:
     `w_h = Λ_h⁻¹ Σ_τ ω φ_τ (r_τ + V_{h+1}(s'_τ))`, `V_{h+1}(s') = clip(max_a Q_{h+1}(s', a))`. A plan costs
-    `O(H · memory · A · d²)`; `truncation_error` bounds the change.
+    `O(H · memory · A · d²)`; `truncation_bound` bounds the change.
     """
 
     base: LeastSquares = member(LeastSquares)

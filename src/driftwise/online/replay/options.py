@@ -45,15 +45,18 @@ class Options:
         require_choice("learn", self.learn, ("accepted", "all"))
         if self.reward_range is not None:
             object.__setattr__(self, "reward_range", require_reward_range(self.reward_range))
-        require_number("clip", 1 if self.clip is None else self.clip, above=0)
+        if self.clip is not None:
+            require_number("clip", self.clip, above=0)
         require_number("delta", self.delta, above=0, at_most=0.5)
-        require_number("memory", 1 if self.memory is None else self.memory, at_least=1)
+        if self.memory is not None:
+            require_number("memory", self.memory, at_least=1)
         if require_number("k", self.k, at_least=0) and self.reward_range is None:
             raise ArgumentError("k", "be 0 without a reward_range, as the intervals that it is for", self.k)
         for name in ("assume_random", "shared"):
             require_instance(name, getattr(self, name), bool)
         for name in ("frozen_after", "every"):
-            require_count(name, 1 if getattr(self, name) is None else getattr(self, name))
+            if getattr(self, name) is not None:
+                require_count(name, getattr(self, name))
         require_count("seed", self.seed, at_least=0)
 
 

@@ -178,7 +178,12 @@ def replay(
 
 
 class _PolicyReplay:
-    """A policy that meets the rows of a log one after the other, and learns from those that it may."""
+    """A policy that meets the rows of a log one after the other, and learns from those that it may.
+
+    Rows are accepted with probability `min(ρ, M)/M`, where `M` is the largest possible weight, the same for
+    all contexts. With a bound of each context's own, contexts would be accepted by how alike the policies
+    are there, and have another distribution than in the log.
+    """
 
     def __init__(
         self, name: str, description: PolicyDescription, schedule: ReplaySchedule, rows: LoggedRows
@@ -206,7 +211,6 @@ class _PolicyReplay:
         self.decider = make_decider(bandit.agent, settings.seed, settings.num_draws)
         self.decider.state = bandit.state
         self._clip = np.inf if self._options.clip is None else self._options.clip
-        # Rows are accepted with probability min(ρ, M)/M for one M, so that contexts keep their distribution.
         self._share = max(rows.least_propensity, 1 / self._clip)  # 1/M
 
     def step(
