@@ -15,6 +15,7 @@ import pytest
 import driftwise as dw
 from driftwise.algorithms import (
     ada_lsvi_ucb_restart,
+    adaptive,
     bob,
     borl,
     build,
@@ -268,6 +269,17 @@ OPTIMISTIC = "base must be an optimistic agent, whose values the tests rest on, 
         (lambda: master_lin_ucb(SPEC, **RUN), "spec must be a bandit's, of one state and one step, got"),
         (lambda: bob(SPEC, **RUN, noise_scale=1), "spec must be a bandit's, of one state and one step"),
         (lambda: bob(BANDIT, **RUN, noise_scale=1, ridge=(1, 2)), "ridge must be a single number, got"),
+        (lambda: bob(BANDIT, **RUN, noise_scale=1, ridge=0), "ridge must be a number above 0, got 0"),
+        (
+            lambda: bob(BANDIT, **RUN, noise_scale=1, norm_bound=0),
+            "norm_bound must be a number above 0, got 0",
+        ),
+        (lambda: bob(BANDIT, **RUN, noise_scale=1, delta=2), "delta must be a number in (0, 1], got 2"),
+        (lambda: adaptive(AGENT, fresh=""), "fresh must be one of at_alarm, never, got ''"),
+        (
+            lambda: build(SPEC, "ucbvi", algorithm="x", scale=1),
+            "algorithm is no key of ucbvi, expected one of",
+        ),
     ],
 )
 def test_mistakes_are_told_in_one_sentence(make, message):

@@ -125,24 +125,26 @@ def build(spec: Spec, algorithm: str, /, **parameters: Any) -> Agent:
 
     A `base` may be a mapping with such a name and parameters, or a list of them where it may be several.
     """
-    return _build(spec, {**parameters, "algorithm": algorithm}, "")
+    return _build(spec, algorithm, parameters)
 
 
-def _build(spec: Spec, given: Any, path: str) -> Any:
-    """Return the agent of a mapping; anything else is left to the recipe."""
-    if not isinstance(given, Mapping):
-        return given
-    if "algorithm" not in given:
-        raise ArgumentError("base", "name its algorithm", given)
-    arguments = dict(given)
-    algorithm = find_algorithm(arguments.pop("algorithm"))
+def _build(spec: Spec, name: str, parameters: Mapping[str, Any], path: str = "") -> Agent:
+    algorithm, arguments = find_algorithm(name), dict(parameters)
     if algorithm.wraps and "base" in arguments:
         base, inner = arguments["base"], f"{path}{'.' * bool(path)}base"
         several = algorithm.takes_arms and isinstance(base, list)
-        arguments["base"] = (
-            [_build(spec, arm, inner) for arm in base] if several else _build(spec, base, inner)
-        )
+        arguments["base"] = [_base(spec, arm, inner) for arm in base] if several else _base(spec, base, inner)
     return build_from_table(algorithm.recipe, arguments, known={"spec": lambda: spec}, path=path)
+
+
+def _base(spec: Spec, base: Any, path: str) -> Any:
+    """Return the agent of a mapping; anything else is left to the recipe."""
+    if not isinstance(base, Mapping):
+        return base
+    if "algorithm" not in base:
+        raise ArgumentError("base", "name its algorithm", base)
+    parameters = dict(base)
+    return _build(spec, parameters.pop("algorithm"), parameters, path)
 
 
 def register(

@@ -156,7 +156,7 @@ def tune_sw_ucrl(
 ) -> dict[str, Any]:
     """The window for ℓ changes, `W = (16.53 T D S √(A log(T/δ)) / ℓ)^(2/3)` [likely].
 
-    They are `environment.changes(num_episodes)`, D is `environment.diameter(num_episodes)`.
+    `changes` are `environment.changes(num_episodes)`, D is `environment.diameter(num_episodes)`.
     """
     if not isinstance(changes, (tuple, list)):
         raise ArgumentError("changes", "be a list of steps", changes)
@@ -253,7 +253,11 @@ def tune_variation_ucrl(
 
 
 @tuned_by(tune_variation_ucrl, "restarts", "reward_widening", "transition_widening")
-@register("phases", "optimism, wide L1 balls", bound="D S A^(1/2) (V_r + V_p)^(1/3) T^(2/3), ours")
+@register(
+    "restarts at growing intervals",
+    "optimism, wide L1 balls",
+    bound="D S A^(1/2) (V_r + V_p)^(1/3) T^(2/3), ours; V_r + D V_p in the paper",
+)
 def variation_ucrl(
     spec: Spec,
     *,
@@ -271,11 +275,16 @@ def variation_ucrl(
       restarts: steps, from 0, before which everything is forgotten.
       reward_widening: $V_r \ge 0$, the variation of rewards in a phase, or `Phases(restarts, values)`.
       transition_widening: $V_p \ge 0$, that of transitions.
+
+    The paper's phases have $\lceil i^2/(V_r + DV_p)^2\rceil$ steps, $i = 1, 2, \dots$, for regret of at most
+    $74DS(V_r + DV_p)^{1/3}T^{2/3}\sqrt{A\log(16S^2AT^5/\delta)}$. Those of `tuned` are ours, for $V = V_r +
+    V_p$, with regret of the order $DS\sqrt A\,V^{1/3}T^{2/3}$, up to $D^{1/3}$ times less.
     When to use: the problem has no episodes, and you know how much it varies in all.
     When not: the variation is unknown. Phases and radii are made from it.
-    Reference: Ortner, Gajane & Auer 2019, Algorithms 1 and 2 and Theorem 3, for regret against one policy.
-    Deviations from the paper: those of `ucrl2`; tuned phases are for $V_r + V_p$ where its have $V_r + DV_p$;
-    moves from one phase to the next are no part of a phase's variation.
+    Reference: Ortner, Gajane & Auer 2019, Algorithms 1 and 2 and Theorem 3. Its regret is $v^*_T(s_1) -
+    \sum_t r_t$, against the best policy for all T steps; regret is against the gain of each step here.
+    Deviations from the paper: those of `ucrl2`; the phases of `tuned`; moves from one phase to the next are
+    no part of a phase's variation.
     """
     num_states, (delta, scale, most) = spec.num_states, _checked(**optimism)
     logarithm = np.log(16 * num_states * spec.num_actions / delta)

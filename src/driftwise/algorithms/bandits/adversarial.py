@@ -94,7 +94,10 @@ def tune_robust_weight_ucb(
 
 @tuned_by(tune_robust_weight_ucb, "rate", "ridge", "corruption", "num_episodes", "confidence")
 @register(
-    "exponential weights", "UCB, cautious weights", "ours; He, Zhou, Zhang & Gu 2022", "none for both at once"
+    "exponential weights",
+    "UCB, cautious weights",
+    "ours; He, Zhou, Zhang & Gu 2022",
+    "none for drift and corruption at once",
 )
 def robust_weight_ucb(
     spec: Spec,
@@ -107,9 +110,11 @@ def robust_weight_ucb(
 ) -> LeastSquares:
     r"""Weighted UCB with the cautious weights of `cw_oful`, for rewards that drift and are corrupted.
 
-    $w_t$, $V_t$ and $\hat\theta_t$ are those of `cw_oful` with the weights $\eta^{t-1-\tau} w_\tau$, and
-    $\beta_t$ that of `weight_ucb`, wider by $\alpha\eta^{-1/2}\tilde C$: corruption is forgotten at half the
-    rate. With `norm="sandwich"` the width of noise alone has the sandwich:
+    $$V_t = \sum_{\tau<t} \eta^{t-1-\tau} w_\tau x_\tau x_\tau^\top + \lambda I, \qquad
+      \hat\theta_t = V_t^{-1} \sum_{\tau<t} \eta^{t-1-\tau} w_\tau x_\tau r_\tau, \qquad
+      w_t = \min\Bigl\{1, \frac{\alpha}{\|x_t\|_{V_t^{-1}}}\Bigr\},$$
+    and the radius $\beta_t$ of `weight_ucb`, wider by $\alpha\eta^{-1/2}\tilde C$: corruption is forgotten at
+    half the rate. With `norm="sandwich"` the width of noise alone has the sandwich:
     $$\tilde V_t = \sum_{\tau<t} \eta^{2(t-1-\tau)} w_\tau^2 x_\tau x_\tau^\top + \lambda I, \qquad
       \beta_t\sqrt{x^\top V_t^{-1} \tilde V_t V_t^{-1} x} +
       \alpha\eta^{-1/2}\tilde C\sqrt{x^\top V_t^{-1} x}.$$
@@ -120,7 +125,7 @@ def robust_weight_ucb(
       norm: `"single"` is the norm of $V_t^{-1}$ for all; `"sandwich"` is never larger.
       radius: instead of $\beta_t$: with `"single"` for noise and corruption, with `"sandwich"` for noise.
     When to use: the problem drifts and some rewards may be wrong.
-    When not: rewards can be trusted. parts.Caution gives weight away, and no bound covers both at once.
+    When not: rewards can be trusted. Caution gives weight away, and no bound covers both at once.
     Reference: weights of He, Zhou, Zhang & Gu 2022; with forgetting they are ours, see
     `driftwise.parts.least_squares.Caution`. No bound on the regret is known.
     """
@@ -210,7 +215,7 @@ def tune_restart_adv(spec: Spec, *, num_episodes: int, variation: float) -> dict
 
 
 @tuned_by(tune_restart_adv, "period")
-@register("periodic restart", "EXP2, G-optimal design", bound="(d log A)^(1/3) Δ^(1/3) K^(2/3)")
+@register("periodic restart", "EXP2, G-optimal design", bound="(d log A)^(1/3) Δ^(1/3) K^(2/3), fixed arms")
 def restart_adv(
     spec: Spec,
     *,
@@ -228,13 +233,15 @@ def restart_adv(
 
     The regret of a block is at most $2\sqrt{3dE\log N}$ for any rewards, and that of a tuned run
     $6(\tfrac34 d\log N)^{1/3}\Delta^{1/3}K^{2/3}$, $\Delta = \sum_t\max_a|a^\top(\theta_t - \theta_{t+1})|$.
+    No arm's probability is below $\gamma\pi(a)$: its log can evaluate other policies.
     Args:
       step_scale, mixing_scale: $c$ and $c'$; the proof needs $c' \ge 1$.
       reward_bound: rewards lie within $\pm$ this; online others are refused.
     When to use: arms are fixed, and an adversary may choose the rewards.
     When not: arms change from round to round, or rewards are noisy but calm; it explores all the time.
     Reference: Cheung, Simchi-Levi & Zhu 2022; in a block EXP2 (Bubeck, Cesa-Bianchi & Kakade 2012).
-    Deviations from the papers: the tuned form takes $\sum_t\|\theta_t - \theta_{t+1}\|$ for $\Delta$.
+    Deviations from the papers: the tuned form takes $\sum_t\|\theta_t - \theta_{t+1}\|$ for $\Delta$. Arms
+    that change are played, without a bound.
     """
     bandit.require_bandit(spec)
     return AdversarialLinear(spec, parts.PeriodicRestart(period), step_scale, mixing_scale, reward_bound)

@@ -124,7 +124,9 @@ def _oldest_best(score: Array, created: Array) -> Array:
 
 
 @tuned_by(bandit.tune_ridge, "ridge")
-@register("change detection, a pool of models", "UCB", bound="Γ S^(1/2) log S, Γ stretches of S rounds")
+@register(
+    "change detection, a pool of models", "UCB", bound="Γ S^(1/2) log S, Γ stretches of at most S rounds"
+)
 def dynamic_lin_ucb(
     spec: Spec,
     *,

@@ -139,7 +139,9 @@ def tune_d_glb_omd(spec: Spec, *, num_episodes: int, variation: float) -> dict[s
 
 
 @tuned_by(tune_d_glb_omd, "rate", "num_episodes")
-@register("exponential weights", "UCB, single norm", "ours; Zhang, Xu, Zhao & Sugiyama 2025", "none")
+@register(
+    "exponential weights", "UCB, single norm", "ours; Zhang, Xu, Zhao & Sugiyama 2025", "none under drift"
+)
 def d_glb_omd(
     spec: Spec,
     *,

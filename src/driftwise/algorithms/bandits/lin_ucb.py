@@ -137,8 +137,9 @@ def tune_weight_ucb(spec: Spec, **run: Unpack[WeightUcbRun]) -> dict[str, Any]:
 @tuned_by(tune_weight_ucb, "rate", "ridge", "num_episodes", "confidence")
 @register("exponential weights", "UCB, single norm")
 def weight_ucb(spec: Spec, *, rate: Numeric, **confidence: Unpack[SpreadConfidence]) -> LeastSquares:
-    r"""Weighted UCB: the estimate and radius of `d_lin_ucb`, the width $\|x\|_{V_t^{-1}}$ of one matrix.
+    r"""Weighted UCB: the estimate and radius of `d_lin_ucb`, the width of one matrix.
 
+    $$x_t \in \arg\max_x\; x^\top\hat\theta_t + \beta_t \sqrt{x^\top V_t^{-1} x}.$$
     $V^{-1}\tilde V V^{-1} \preceq V^{-1}$, so the index is still optimistic.
     Args:
       ridge: $\lambda > 0$; the paper's is $d$.
@@ -156,6 +157,8 @@ def d_rand_lin_ucb(
     spec: Spec, *, rate: Numeric, sign: Sign = "folded", **confidence: Unpack[SpreadConfidence]
 ) -> LeastSquares:
     r"""Discounted randomised linear UCB: `d_lin_ucb` with the bonus times one draw $Z_t$ a round.
+
+    $$x_t \in \arg\max_x\; x^\top\hat\theta_t + Z_t \beta_t \sqrt{x^\top V_t^{-1} \tilde V_t V_t^{-1} x}.$$
     Args:
       radius_scale: a factor of $\beta_t$, hence the scale of $Z_t$, which theory leaves open.
       sign: $Z_t = |N(0, 1)|$ (`"folded"`) or $Z_t = N(0, 1)$ (`"signed"`).
@@ -181,14 +184,19 @@ def clock_lin_ucb(
 ) -> LeastSquares:
     r"""Linear UCB on samples that weigh $\omega_i = 2^{-(t - t_i)/h}$ at the time $t$, in seconds.
 
-    It is `weight_ucb` for these weights, with $\sum_i\omega_i^2$ in its radius. Online a sample has the time
-    of its decision; in the simulator rounds are a second apart.
+    $$\hat\theta_t = V_t^{-1}\sum_i\omega_i x_i r_i, \qquad
+      V_t = \sum_i\omega_i x_i x_i^\top + \lambda I, \qquad
+      x_t \in \arg\max_x\; x^\top\hat\theta_t + \beta_t \sqrt{x^\top V_t^{-1} x},$$
+    $$\beta_t = \sqrt\lambda S
+      + \sigma\sqrt{2\log\tfrac1{\delta'} + d\log\Bigl(1 + \frac{\sum_i\omega_i^2}{\lambda d}\Bigr)}.$$
+
+    Online a sample has the time of its decision; in the simulator rounds are a second apart.
     Args:
       half_life: $h > 0$: seconds, a `timedelta`, or text such as `"6h"` or `"2 days"`.
       prior: what silence does to the estimate: `"zero"` sends it to 0, `"hold"` leaves it where it is while
         the width grows to that of the ridge, `"decay"` leaves it while the width grows without end.
       reference: `"now"` weighs samples at the time of the decision, `"last"` at that of the last sample.
-      norm: `"single"` as in `weight_ucb`; `"sandwich"` as in `d_lin_ucb`.
+      norm: `"single"` as above; `"sandwich"` is the norm of D-LinUCB, with the sums of $\omega_i^2$.
     When to use: rewards come at uneven times, and you know how many hours a reward stays useful.
     When not: rounds are evenly spaced; `d_lin_ucb` counts them and is simpler.
 

@@ -96,7 +96,11 @@ def tune_oppo(spec: Spec, *, num_episodes: int, **options: Unpack[ForgettingRun]
 
 
 @tuned_by(tune_oppo, "step_size", "radius", "policy_period", *KEYWORDS)
-@register("none, or any", "UCB, mirror descent", bound="J H^2 K^(1/2) for J kernels, one policy")
+@register(
+    "none, or any; policy restarts",
+    "UCB, mirror descent on the policy",
+    bound="J H^2 K^(1/2) for J known kernels, against one policy",
+)
 def oppo(
     spec: Spec,
     *,
@@ -126,9 +130,10 @@ def oppo(
     Deviations from the paper: forgetting and restarts of the policy are additions; a window with restarts is
     the combination of PROPO (Zhong, Yang, Wang & Szepesvári 2021).
     """
-    periods = policy_period, forgetting.get("period"), 0
-    restarts = next(period for period in periods if period is not None)
-    return PolicyOptimisation(spec, choose_forgetting(**forgetting), step_size, radius, ridge, restarts)
+    if policy_period is None:
+        period = forgetting.get("period")
+        policy_period = 0 if period is None else period
+    return PolicyOptimisation(spec, choose_forgetting(**forgetting), step_size, radius, ridge, policy_period)
 
 
 def tune_ucrl_vtr(
@@ -208,7 +213,9 @@ def tune_ucrl_vtr_plus(
 
 
 @tuned_by(tune_ucrl_vtr_plus, "radius", "variance_radius", "squares_radius", "ridge", *KEYWORDS)
-@register("none, or any", "UCB on a mixture of known kernels, weighted by variance; rewards are known")
+@register(
+    "none, or any", "UCB on a mixture of known kernels, samples weighted by variance; rewards are known"
+)
 def ucrl_vtr_plus(
     spec: Spec,
     *,

@@ -191,5 +191,6 @@ def matrix_rl(
     Deviations from the paper: those of `lsvi_ucb`. In the bonus $\|\sum_s \psi(s)V(s)\|$ is replaced by its
     bound $C_\psi H$. Forgetting, rewards that depend on episode and step, and `steps="apart"` are ours.
     """
-    parts: Any = any_forgetting.choose_forgetting(**forgetting), Ucb(radius, "single"), ridge, clip
-    return LeastSquares(spec, *parts, rewards="known", successors="features", steps=steps)
+    chosen = any_forgetting.choose_forgetting(**forgetting)
+    known: Any = dict(rewards="known", successors="features", steps=steps)
+    return LeastSquares(spec, chosen, Ucb(radius, "single"), ridge, clip, **known)

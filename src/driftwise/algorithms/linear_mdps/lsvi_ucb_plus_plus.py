@@ -138,8 +138,8 @@ def tune_lsvi_ucb_plus_plus(
 
     $\beta = c(H\sqrt{d\lambda} + \sqrt d\log(1 + dKH/(\delta\lambda)))$, $\bar\beta = c(H\sqrt{d\lambda} +
     \sqrt{d^3H^2}\,\iota)$ and $\tilde\beta = c(H^2\sqrt{d\lambda} + \sqrt{d^3H^4}\,\iota)$ with $\iota =
-    \log(dHK/(\delta\lambda))$. For learnt rewards the first two gain the radius of `lin_ucb` for the noise
-    `noise_scale`$/H$ and $S = \sqrt d$, which is ours.
+    \log(dHK/(\delta\lambda))$. For learnt rewards $\beta$ and $\bar\beta$ gain $c(\sqrt{\lambda d} +
+    \frac\sigma H\sqrt{2\log(H/\delta) + \log(\det\Sigma/\lambda^d)})$ with $\sigma$ = `noise_scale`: ours.
     """
     dim, horizon, ridge = spec.dim, spec.horizon, 1 / spec.horizon**2
     options = read_run(TheoryRun, run)

@@ -181,7 +181,11 @@ def tune_online_q_reps(spec: Spec, *, num_episodes: int, variation: float = 0.0)
 
 
 @tuned_by(tune_online_q_reps, "learning_rate", "softness", "exploration", "period")
-@register("none, or restarts", "mirror descent on occupancies", bound="(d H K)^(1/2), against one policy")
+@register(
+    "none, or restarts",
+    "mirror descent on occupancies, uniform episodes",
+    bound="(d H K)^(1/2) for known transitions, against one policy",
+)
 def online_q_reps(
     spec: Spec,
     *,

@@ -202,7 +202,8 @@ def tune_kernel_ucbvi(
 
     `tuning="ours"` is for $\Delta_r + \Delta_p$, the `variation`; `"paper_r1"` and `"paper_r2"`, see
     `driftwise.theory.tuning.kernel_rate`, for $\Delta_r + L\Delta_p$ with $L$ = `lipschitz`, from
-    `variations`, `environment.variation(K, norm="pairs")`, of which `variation` is the `total`.
+    `variations`, `environment.variation(K, norm="pairs")`, of which `variation` is the `total`. The paper's
+    $\Delta_p$ has Wasserstein distances: at most half the L1 norms on the unit interval.
     """
     lipschitz = require_number("lipschitz", lipschitz, at_least=0)
     if require_choice("tuning", tuning, get_args(KernelTuning)) != "ours":
@@ -218,7 +219,11 @@ def tune_kernel_ucbvi(
 
 
 @tuned_by(tune_kernel_ucbvi, "bandwidth", "radius", "lipschitz", *KEYWORDS)
-@register("none, or any", "UCB on kernels", bound="Δ^(1/(2d+2)) K^((2d+1)/(2d+2)) in dimension d, ours")
+@register(
+    "none, or any",
+    "UCB on kernel-weighted counts",
+    bound="Δ^(1/(2d+2)) K^((2d+1)/(2d+2)) in dimension d, ours, powers of H left out",
+)
 def kernel_ucbvi(
     spec: Spec,
     *,

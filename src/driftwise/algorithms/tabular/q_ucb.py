@@ -69,7 +69,7 @@ def tune_q_ucb(spec: Spec, **run: Unpack[TheoryRun]) -> dict[str, Any]:
 
 
 @tuned_by(tune_q_ucb, "scale", "log_term")
-@register("none", "UCB", bound="H^2 (S A T)^(1/2), stationary")
+@register("none", "UCB", bound="H^2 (S A T)^(1/2), T = HK, stationary")
 def q_ucb(
     spec: Spec, *, scale: Numeric, log_term: Numeric = 1.0, clip: Clip = "paper"
 ) -> OptimisticQLearning:
@@ -81,6 +81,7 @@ def q_ucb(
     all $Q_h$ start at $H$, and the greedy policy acts on them.
     Args:
       scale: $c \ge 0$, an absolute constant in the paper.
+      log_term: $\iota > 0$, $\log(SAT/p)$ in the paper.
     When to use: states and actions are few, nothing drifts, and no model should be kept.
     When not: the problem changes, or samples are scarce: `ucbvi` learns faster from the same episodes.
     Reference: Jin, Allen-Zhu, Bubeck & Jordan 2018, Algorithm 1.
@@ -90,7 +91,7 @@ def q_ucb(
 
 
 @tuned_by(tune_q_ucb, "scale", "variance_scale", "log_term")
-@register("none", "UCB, Bernstein", bound="H^(3/2) (S A T)^(1/2) + H^(9/2) (S A)^(3/2), stationary")
+@register("none", "UCB, Bernstein", bound="H^(3/2) (S A T)^(1/2) + H^(9/2) (S A)^(3/2), T = HK, stationary")
 def q_ucb_bernstein(
     spec: Spec, *, scale: Numeric, variance_scale: Numeric, log_term: Numeric = 1.0, clip: Clip = "paper"
 ) -> OptimisticQLearning:
@@ -104,6 +105,7 @@ def q_ucb_bernstein(
     Args:
       scale: $c_2 \ge 0$, an absolute constant in the paper.
       variance_scale: $c_1 \ge 0$, another one.
+      log_term: $\iota > 0$, $\log(SAT/p)$ in the paper.
     When to use: you compare bonuses of Q-learning in a stationary problem.
     When not: the run is short. Its bonus is the smaller one only after many visits.
     Reference: Jin, Allen-Zhu, Bubeck & Jordan 2018, Algorithm 2 and Theorem 2 [not checked with the print].

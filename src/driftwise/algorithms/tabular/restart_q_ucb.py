@@ -150,7 +150,7 @@ def _tuned(spec: Spec, power: int, run: EpochRun) -> dict[str, Any]:
 
 
 @tuned_by(tune_restart_q_ucb, "period", "scale", "log_term")
-@register("periodic restart", "UCB", bound="(S A Δ)^(1/3) H^(5/3) T^(2/3)")
+@register("periodic restart", "UCB", bound="(S A Δ)^(1/3) H^(5/3) T^(2/3), T = HK")
 def restart_q_ucb(
     spec: Spec, *, period: Numeric, scale: Numeric, log_term: Numeric = 1.0, drift_bonus: Numeric = 0.0
 ) -> StagedQLearning:
@@ -161,6 +161,8 @@ def restart_q_ucb(
     $$Q_h(s,a) \leftarrow \min\Bigl\{Q_h(s,a), \frac1n\sum_{\text{stage}} \bigl(r + V_{h+1}(s')\bigr)
       + c\bigl(\sqrt{H^2\iota/n} + \sqrt{\iota/n}\bigr) + 2b_\Delta\Bigr\}, \qquad
       V_h(s) \leftarrow \max_a Q_h(s,a).$$
+    Args:
+      log_term: $\iota > 0$, $\log(2/\delta)$ in the paper.
     When to use: states and actions are few, no model should be kept, and the problem drifts.
     When not: the period is short. Q-learning needs many visits, and each restart throws them away.
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar 2021, Algorithm 1; its Theorem 2 is the bound for
@@ -171,7 +173,7 @@ def restart_q_ucb(
 
 
 @tuned_by(tune_restart_q_ucb_freedman, "period", "scale", "log_term", "reference_after")
-@register("periodic restart", "UCB, Freedman", bound="(S A Δ)^(1/3) H T^(2/3), T large enough")
+@register("periodic restart", "UCB, Freedman", bound="(S A Δ)^(1/3) H T^(2/3), T = HK large enough")
 def restart_q_ucb_freedman(
     spec: Spec,
     *,
@@ -199,10 +201,13 @@ def restart_q_ucb_freedman(
       + \frac{H\iota^{3/4}}{\check n^{3/4}}\Bigr) + \sqrt{\frac\iota{\check n}}.$$
     Args:
       reference_after: $N_0$, a number of visits; $c'SAH^6\iota$ in the paper.
+      log_term: $\iota > 0$, $\log(2/\delta)$ in the paper.
     When to use: you study the rate of model-free learning under drift.
     When not: the run is short: $2\bar b$ is below $b$ only in stages of more than $10^4\iota$ visits.
     Reference: Mao, Zhang, Zhu, Simchi-Levi & Başar 2021, Algorithm 2, from memory; stages, variances, $N_0$
-    and the constants 2, 2 and 5 agree with UCB-Advantage (Zhang, Zhou & Ji 2020), which it restarts.
+    and the constants 2, 2 and 5 agree with UCB-Advantage (Zhang, Zhou & Ji 2020), which it restarts. The
+    terms that these multiply, the last root of $\bar b$ and the factors of $\bar b$ and $b_\Delta$ were not
+    compared with any print.
     Deviations from the paper: as `restart_q_ucb`. Variances come from Welford's recursion.
     """
     numbers = scale, log_term, drift_bonus

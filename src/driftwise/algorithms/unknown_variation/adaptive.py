@@ -49,6 +49,7 @@ class Mixing(TypedDict, total=False):
 
 _ROW: Any = dict(forgetting="a mixture of memories", bound="on forecasts; none on regret")
 _ROW |= dict(paper="ours; fixed share: Herbster & Warmuth 1998")
+_CLICKS_ROW = _ROW | dict(paper="ours; Zhang, Xu, Zhao & Sugiyama 2025; Herbster & Warmuth 1998")
 
 
 def memory_lengths(shortest: int | None = None, longest: int | None = None) -> tuple[int, ...]:
@@ -77,7 +78,9 @@ def mixture(base: Any, origin: Origin = "zero", **mixing: Unpack[Mixing]) -> Mix
     elif any(bounds.values()):
         raise ArgumentError("shortest or longest", "be left out for a base with a grid, its memories", bounds)
     candidates = stack_parts(expand_grid(base))
-    fresh = options["fresh"] or ("at_alarm" if can_be_copied(candidates) else "never")
+    fresh = options["fresh"]
+    if fresh is None:
+        fresh = "at_alarm" if can_be_copied(candidates) else "never"
     noise = _NOISE_OF_MDPS if base.spec.horizon > 1 else _NOISE
     weights = FixedShare(options["share"], options["favour"]), noise, _NOISE_FORGETTING
     return MixtureOfMemories(candidates, *weights, options["decision"], options["weighing"], origin, fresh)
@@ -165,7 +168,7 @@ def _mixture_of_one(agent: LeastSquares, origin: Origin, **mixing: Unpack[Mixing
     return mixture(agent, origin, **mixing)
 
 
-@register(exploration="UCB, single norm", problem="linear bandit", **_ROW)
+@register(exploration="UCB, single norm", problem="linear bandit", **_CLICKS_ROW)
 def adaptive_glb_omd(
     spec: Spec,
     *,

@@ -127,7 +127,13 @@ BlockLength = int | Literal["corrected", "paper"]
 _RATE = "d^(5/4) H^2 max(Δ, 1)^(1/4) K^(3/4)"  # at which the regret of both bandits over LSVI grows
 
 
-@register("the base's, by EXP3.P", "the base's", bound="the base's best, and EXP3.P's", takes_arms=True)
+@register(
+    "the base's, chosen by EXP3.P",
+    "the base's",
+    "Touati & Vincent 2020; Cheung, Simchi-Levi & Zhu 2019",
+    "the base's best, plus that of EXP3.P",
+    takes_arms=True,
+)
 def borl(
     base: Agent | Sequence[Agent],
     *,
@@ -147,7 +153,8 @@ def borl(
     When to use: any agent's numbers should be chosen while it runs, with a bound.
     When not: the run is short. Every block restarts, and trying costs whole blocks.
     Reference: Touati & Vincent 2020, Section 5.1.
-    Deviations from the paper: the length of blocks, as $\sqrt K$ does not give the bound that it claims.
+    Deviations from the paper: the length of blocks, as $\sqrt K$ does not give the bound that it claims; a
+    block's gain is divided by its length and the horizon.
     """
     arms: Any = expand_grid(base) if is_part(base) else base
     are_agents = isinstance(arms, Sequence) and all(is_part(arm) and isinstance(arm, Agent) for arm in arms)
@@ -172,7 +179,12 @@ def _block_length(given: BlockLength, dim: int, num_episodes: int) -> int:
     return tuning.borl_block_length(dim=dim, num_episodes=num_episodes, tuning=given)
 
 
-@register("exponential weights, by EXP3.P", "UCB, sandwich or single norm", bound=_RATE, problem="linear MDP")
+@register(
+    "exponential weights, rate chosen by EXP3.P",
+    "UCB, sandwich or single norm",
+    bound=f"{_RATE} + d^(1/4) H K^(3/4)",
+    problem="linear MDP",
+)
 def opt_wlsvi_borl(
     spec: Spec,
     *,
@@ -203,7 +215,12 @@ def opt_wlsvi_borl(
     return _over_blocks(arms, length, num_episodes, partial(exp3_p, delta=options["delta"], form=form))
 
 
-@register("periodic restart, by EXP3.P", "UCB", bound=_RATE, problem="linear MDP")
+@register(
+    "periodic restart, period chosen by EXP3.P",
+    "UCB",
+    bound=f"{_RATE} + d^(1/4) H^(3/2) K^(3/4)",
+    problem="linear MDP",
+)
 def ada_lsvi_ucb_restart(
     spec: Spec, *, block_length: int | None = None, clip: Clip = "paper", **run: Unpack[RadiusRun]
 ) -> BanditOverAgents:
@@ -214,8 +231,8 @@ def ada_lsvi_ucb_restart(
     When to use: you want a bound for restarts without knowing the variation.
     When not: you want low regret in a run of usual length; every block restarts.
     Reference: Zhou, Chen, Varshney & Jagmohan 2020, Algorithm 2.
-    Deviations from the paper: those of `lsvi_ucb_restart`; EXP3.P's bonus has $\ln(J/\delta)$ (Bubeck &
-    Cesa-Bianchi 2012), where the paper likely has $\ln J$.
+    Deviations from the paper: those of `lsvi_ucb_restart`; equal periods count once; EXP3.P's bonus has
+    $\ln(J/\delta)$ (Bubeck & Cesa-Bianchi 2012), where the paper likely has $\ln J$.
     """
     options, num_episodes = add_defaults(RadiusRun, run), require_count("num_episodes", run["num_episodes"])
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon)
@@ -227,7 +244,12 @@ def ada_lsvi_ucb_restart(
     return _over_blocks(expand_grid(base), length, num_episodes, chooser)
 
 
-@register("sliding window, by EXP3", "UCB", bound="d^(7/8) max(Δ, 1)^(1/4) K^(3/4)", problem="linear bandit")
+@register(
+    "sliding window, length chosen by EXP3",
+    "UCB",
+    bound="d^(7/8) max(Δ, 1)^(1/4) K^(3/4) + d^(1/2) K^(3/4)",
+    problem="linear bandit",
+)
 def bob(
     spec: Spec,
     *,
@@ -250,13 +272,17 @@ def bob(
     When to use: you want a bound for a sliding window without knowing the variation.
     When not: you want low regret in a run of usual length; see `adaptive_lin_ucb`.
     Reference: Cheung, Simchi-Levi & Zhu 2019, Algorithm 2.
-    Deviations from the paper: rewards are at most $S$ in size instead of one; the radius is `sw_lin_ucb`'s.
+    Deviations from the paper: rewards are at most $S$ in size instead of one; equal windows count once; the
+    radius is `sw_lin_ucb`'s.
     """
     num_episodes = require_count("num_episodes", num_episodes)
-    known: Any = dict(noise_scale=noise_scale, norm_bound=norm_bound, delta=delta, ridge=ridge)
-    known |= dict(radius_scale=radius_scale)
-    for name, value in known.items():
-        require_number(name, value, at_least=0)
+    noise_scale = require_number("noise_scale", noise_scale, at_least=0)
+    norm_bound = require_number("norm_bound", norm_bound, above=0)
+    delta = require_number("delta", delta, above=0, at_most=1)
+    radius_scale = require_number("radius_scale", radius_scale, at_least=0)
+    ridge = require_number("ridge", ridge, above=0)
+    known: Any = dict(noise_scale=noise_scale, norm_bound=norm_bound, delta=delta)
+    known |= dict(radius_scale=radius_scale, ridge=ridge)
     usual = bob_block_length(dim=spec.dim, num_episodes=num_episodes)
     length = _shorter(block_length, usual, num_episodes)
     base = sw_lin_ucb(spec, length=bob_windows(length), num_episodes=num_episodes, **known)

@@ -173,6 +173,8 @@ def detect_and_restart(
       keep: `"window"` restarts with what was learnt in the shortest window in which the change shows.
       num_functions: of next states that an MDP's transitions are tested by; without it 4.
       link: $\mu$ of a bandit with the means $\mu(x^\top\theta)$: `"logistic"` for clicks, `"log"` for counts.
+        Changes are then found late, see `driftwise.parts.change_tests.LinkTest`. Online, rewards outside the
+        link's range are refused.
 
     Forced exploration, a test and a restart around any base are the idea of Gerogiannis, Huang, Bose &
     Veeravalli 2025 (DAL) and Gerogiannis, Huang & Veeravalli 2026 (DARLING, for MDPs), of which we know the

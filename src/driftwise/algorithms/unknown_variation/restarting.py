@@ -88,7 +88,12 @@ class Restarting(Wrapper):
         return self.base.moments(state.base)
 
 
-@register("restart on an alarm", "the base's", bound="none for linear problems")
+@register(
+    "restart on an alarm",
+    "the base's",
+    "Besson et al. 2022; Liu, Lee & Shroff 2018",
+    "none for linear problems",
+)
 def change_detection(
     base: Agent, *, detector: Detector | None = None, watch: Literal["rewards", "residuals"] = "residuals"
 ) -> Restarting:
