@@ -28,12 +28,8 @@ class AgentOutcome:
     result: Result
     name: str  # the agent's in its file
     values: Mapping[str, Any]  # those of its lists
-    variation: float | None = None  # that its tuning used
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of computing; agents that ran together share them evenly."""
-        return self.result.manifest["seconds"]
+    variation: float | None  # that its tuning used
+    seconds: float  # of computing; agents that ran together share them evenly
 
 
 class Progress(NamedTuple):
@@ -108,7 +104,7 @@ def run_study(
     for owner, label, point in ((group, *own) for group in study.groups for own in group.points.items()):
         joined, config = join_runs(parts[owner.cell(point)]), to_config(point.agent)
         own = replace(joined, configs=[config], manifest={**joined.manifest, "agent": config})
-        facts = owner.name, point.values, point.variation
+        facts = owner.name, point.values, point.variation, joined.manifest["seconds"]
         outcomes.append(AgentOutcome(owner.environment_label, label, own, *facts))
     return tuple(outcomes)
 

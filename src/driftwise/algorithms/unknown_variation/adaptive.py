@@ -59,24 +59,24 @@ def memory_lengths(shortest: int | None = None, longest: int | None = None) -> t
     return tuple(least * 2**k for k in range((most // least).bit_length()))
 
 
-def _weights_of_lengths(shortest: Any, longest: Any) -> ExponentialWeights | ClockWeights:
-    """Return weights of all lengths, by rounds, or by the clock for durations; the last never forget."""
-    if not any(isinstance(bound, str | timedelta) for bound in (shortest, longest)):
-        return ExponentialWeights((*(1 - 1 / length for length in memory_lengths(shortest, longest)), 1.0))
-    least, most = to_seconds("shortest", shortest), to_seconds("longest", longest)
-    if most < least:
-        raise ArgumentError("longest", f"be at least shortest, which is {shortest!r}", longest)
-    return ClockWeights((*(least * 2**k for k in range(int(most / least).bit_length())), 1e30))  # s: for ever
-
-
 def mixture(base: Any, origin: Origin = "zero", **mixing: Unpack[Mixing]) -> MixtureOfMemories:
     """Return the mixture of a base with memories of all lengths, or of the points of its grid."""
     options = add_defaults(Mixing, mixing)
     bounds = {name: options[name] for name in ("shortest", "longest")}
-    if not get_grids(base):
-        base = dataclasses.replace(base, forgetting=_weights_of_lengths(**bounds))
-    elif any(bounds.values()):
-        raise ArgumentError("shortest or longest", "be left out for a base with a grid, its memories", bounds)
+    if get_grids(base):
+        if any(bounds.values()):
+            expected = "be left out for a base with a grid, its memories"
+            raise ArgumentError("shortest or longest", expected, bounds)
+    elif any(isinstance(bound, str | timedelta) for bound in bounds.values()):  # by the clock
+        least, most = (to_seconds(name, bound) for name, bound in bounds.items())
+        if most < least:
+            expected = f"be at least shortest, which is {bounds['shortest']!r}"
+            raise ArgumentError("longest", expected, bounds["longest"])
+        lives = (least * 2**k for k in range(int(most / least).bit_length()))
+        base = dataclasses.replace(base, forgetting=ClockWeights((*lives, 1e30)))  # s: for ever
+    else:
+        rates = (1 - 1 / length for length in memory_lengths(**bounds))
+        base = dataclasses.replace(base, forgetting=ExponentialWeights((*rates, 1.0)))
     candidates = stack_parts(expand_grid(base))
     fresh = options["fresh"]
     if fresh is None:

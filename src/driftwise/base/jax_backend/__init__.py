@@ -29,32 +29,34 @@ def on_gpu() -> bool:
     return (device.platform if isinstance(device, jax.Device) else device or jax.default_backend()) == "gpu"
 
 
-@functools.cache
-def _register(cls: type) -> None:
-    """Register a class: its numbers and parts are children, the rest is structure, compared by equality."""
-    names = [field.name for field in dataclasses.fields(cls)]
-    numeric = {field.name for field in dataclasses.fields(cls) if "numeric" in field.metadata}
+def _flatten(part: Any) -> tuple[tuple, tuple]:
+    """Return a part's numbers and parts, and the rest, its structure, which is compared by equality."""
+    dynamic, static = {}, []
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        if "numeric" in field.metadata or is_part(value):
+            dynamic[field.name] = value
+        else:
+            static.append((field.name, value))
+    return tuple(dynamic.values()), (tuple(dynamic), tuple(static))
 
-    def flatten(part: Any) -> tuple[tuple, tuple]:
-        values = {name: getattr(part, name) for name in names}
-        dynamic = [name for name in names if name in numeric or is_part(values[name])]
-        static = tuple((name, values[name]) for name in names if name not in dynamic)
-        return tuple(values[name] for name in dynamic), (tuple(dynamic), static)
 
-    def unflatten(structure: tuple, children: Any) -> Any:
-        dynamic, static = structure
-        part = object.__new__(cls)  # the values may be tracers: no checks
-        for name, value in (*zip(dynamic, children, strict=True), *static):
-            object.__setattr__(part, name, value)
-        return part
+def _unflatten(cls: type, structure: tuple, children: Any) -> Any:
+    dynamic, static = structure
+    part = object.__new__(cls)  # the values may be tracers: no checks
+    for name, value in (*zip(dynamic, children, strict=True), *static):
+        object.__setattr__(part, name, value)
+    return part
 
-    jax.tree_util.register_pytree_node(cls, flatten, unflatten)
+
+_registered: set[type] = set()
 
 
 def register_parts() -> None:
     """Register every part defined so far, also those that users defined themselves."""
-    for cls in {*PARTS.values()}:
-        _register(cls)
+    for cls in {*PARTS.values()} - _registered:
+        jax.tree_util.register_pytree_node(cls, _flatten, functools.partial(_unflatten, cls))
+        _registered.add(cls)
 
 
 def invert_lanes(matrix: Array) -> Array:
