@@ -11,7 +11,7 @@ import pytest
 
 import driftwise as dw
 from driftwise.analysis import matplotlib_figures as figures
-from driftwise.analysis.regret_curves import RegretCurves, find_lead, relative_distances, views
+from driftwise.analysis.regret_curves import RegretCurves, find_lead_ranges, relative_distances, views
 from driftwise.experiments import EXPERIMENTS
 from driftwise.experiments.saved_results import random_regret
 from tests import examples
@@ -82,13 +82,13 @@ def test_shading_is_where_the_leader_is_significantly_below_all_others() -> None
     generator = np.random.default_rng(0)
     luck = generator.uniform(0.9, 1.1, (10, 20))
     gap = np.where(np.arange(20) < 10, 0.0, 1.0) * generator.uniform(0.5, 1.5, (10, 20))
-    assert find_lead({"a": luck, "b": luck + gap, "c": luck + 2 * gap}, "a") == [(10, 19)]
-    assert find_lead({"a": luck, "b": luck + gap, "c": luck[::-1]}, "a") == []  # not below all
-    assert find_lead({"a": luck, "b": luck + gap, "a again": luck}, "a") == [(10, 19)]  # its equal
-    assert find_lead({"a": luck}, "a") == []
-    assert find_lead({"a": luck + gap, "b": luck}, "a") == []  # above, however surely
+    assert find_lead_ranges({"a": luck, "b": luck + gap, "c": luck + 2 * gap}, "a") == [(10, 19)]
+    assert find_lead_ranges({"a": luck, "b": luck + gap, "c": luck[::-1]}, "a") == []  # not below all
+    assert find_lead_ranges({"a": luck, "b": luck + gap, "a again": luck}, "a") == [(10, 19)]  # its equal
+    assert find_lead_ranges({"a": luck}, "a") == []
+    assert find_lead_ranges({"a": luck + gap, "b": luck}, "a") == []  # above, however surely
     gap[:, 12] = 0
-    assert find_lead({"a": luck, "b": luck + gap}, "a") == [(10, 11), (13, 19)]
+    assert find_lead_ranges({"a": luck, "b": luck + gap}, "a") == [(10, 11), (13, 19)]
 
 
 def test_an_agent_looks_the_same_in_every_row_and_names_are_shown_as_they_stand() -> None:

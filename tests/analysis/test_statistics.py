@@ -15,7 +15,7 @@ from driftwise.analysis.statistics import (
     average_ranks,
     bootstrap_interval,
     growth_exponent,
-    holm,
+    holm_adjust,
     interquartile_mean,
     is_lowest,
     jackknife_interval,
@@ -196,11 +196,11 @@ def test_what_is_rounding_is_seen_over_all_runs_and_for_each_column() -> None:
 
 
 def test_holm_by_hand() -> None:
-    np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
-    assert holm([0.7, 0.6]).tolist() == [1, 1]
-    assert holm([0.02]).tolist() == [0.02]
-    assert holm([]).tolist() == []
-    np.testing.assert_array_equal(holm([0.02, np.nan, 0.01]), [0.02, np.nan, 0.02])  # two were tested
+    np.testing.assert_allclose(holm_adjust([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    assert holm_adjust([0.7, 0.6]).tolist() == [1, 1]
+    assert holm_adjust([0.02]).tolist() == [0.02]
+    assert holm_adjust([]).tolist() == []
+    np.testing.assert_array_equal(holm_adjust([0.02, np.nan, 0.01]), [0.02, np.nan, 0.02])  # two were tested
 
 
 @pytest.mark.parametrize("test", ["t", "sign_flip"])
@@ -211,7 +211,7 @@ def test_all_pairs_are_the_single_ones_corrected(test: str) -> None:
     for row in table:
         assert row.difference == paired_difference(scores[row.first], scores[row.second])
     raw = [float(getattr(row.difference, f"p_{test}")) for row in table]
-    assert [row.p_adjusted for row in table] == holm(raw).tolist()
+    assert [row.p_adjusted for row in table] == holm_adjust(raw).tolist()
 
 
 def test_all_pairs_of_one_run_have_no_t_test() -> None:
@@ -472,8 +472,8 @@ good, pair = np.arange(4.0), {"a": np.arange(4.0), "b": np.arange(4.0)}
         (lambda: paired_difference(good, good[:3]), "must have the same number of runs, got 4 and 3"),
         (lambda: paired_difference(good, good[:, None]), "must have the same shape, got (4,) and (4, 1)"),
         (lambda: paired_difference(good, good, better="lowr"), "did you mean 'lower'?"),
-        (lambda: holm([0.1, 1.1]), "p_values must be in [0, 1]"),
-        (lambda: holm([[0.1]]), "p_values must have shape (any)"),  # pyright: ignore
+        (lambda: holm_adjust([0.1, 1.1]), "p_values must be in [0, 1]"),
+        (lambda: holm_adjust([[0.1]]), "p_values must have shape (any)"),  # pyright: ignore
         (lambda: all_pairs({"a": good}), "scores must be of at least two agents, got ['a']"),
         (lambda: all_pairs({**pair, "c": good[:2]}), "got shapes (4,) and (2,) of 'c'"),
         (lambda: all_pairs({"a": good[:, None], "b": good}), "scores of 'a' must have shape (any)"),

@@ -5,6 +5,7 @@
 import functools
 import pickle
 import re
+import tomllib
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from driftwise.algorithms import (
     uniform,
 )
 from driftwise.base import ArgumentError
+from driftwise.base.schema import join_keys
 from driftwise.base.validation import require_array, require_choice, require_count, require_numeric
 from driftwise.parts import Greedy, NoForgetting, SlidingWindow, Ucb
 from tests.examples import SPEC, make
@@ -162,3 +164,9 @@ def test_arrays_are_copied_and_checked():
     refuses(lambda: require_array("x", [1.0, np.nan], (2,)), "x must be finite, got nan at index (1,)")
     refuses(lambda: require_array("x", [[-np.inf, 0]], (1, 2)), "x must be finite, got -inf at index (0, 0)")
     refuses(lambda: require_array("x", {"a": 1}, (2,)), "x must be an array of numbers, got {'a': 1}")
+
+
+def test_keys_in_errors_are_keys_of_toml_in_which_only_what_cannot_be_printed_is_escaped():
+    assert join_keys("agents", "é\u200b", "😀\0") == 'agents."é\\u200b"."😀\\u0000"'
+    for key in ("OPT-WLSVI", "é\u200b", "😀\0", "\U000e0001", 'a"\\\n'):
+        assert tomllib.loads(f"{join_keys(key)} = 1") == {key: 1}

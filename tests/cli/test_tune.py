@@ -14,7 +14,7 @@ from driftwise.analysis.bounds import bound_rates_table, bounds_table, tunings_t
 from driftwise.base import Spec
 from driftwise.experiments import EXPERIMENTS, prepare
 from driftwise.online import Bandit, DecisionLog, backtest
-from driftwise.theory.bounds import BOUNDS, Setting, first_useful
+from driftwise.theory.bounds import BOUNDS, Setting, first_useful_length
 from driftwise.theory.bounds.advice import advise
 from tests.online.test_backtest import world
 from tests.online.test_replay import write_csv
@@ -115,7 +115,7 @@ def test_the_numbers_are_those_of_theory(text, capsys, with_options):
         assert named["lsvi_ucb_restart"]["parameters"] == {"period": 200}  # √(10·20000/5)
         exponents = dict(dim="5/4", horizon="2", variation="1/4", num_episodes="3/4")
         assert named["theorem_1"]["exponents"] == exponents
-        assert named["theorem_1"]["first_below_trivial"] == first_useful(BOUNDS["theorem_1"], setting)
+        assert named["theorem_1"]["first_below_trivial"] == first_useful_length(BOUNDS["theorem_1"], setting)
         assert named["lower_mdp"]["first_below_trivial"] == 500  # d^(2/3)·Δ^(1/3)·K^(2/3) < K: K > d²Δ
         assert told["blocks"] == {"BoRL": 448, "Ada-LSVI-UCB-Restart": 20000}
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 
-from driftwise.base.files import HOST, fcntl
+from driftwise.base.files import HOST, fcntl, read_stamp, replace_file, replace_unchanged
 from driftwise.online import Bandit, EpisodicAgent, agent_files, load
 from driftwise.online.features import Custom
 from tests.online.streams import BANDITS, COPIES, bits, lead, make, numbered
@@ -266,6 +266,22 @@ def test_while_somebody_else_saves_a_file_nobody_else_does(tmp_path):
         assert load(path).summary().decisions == 0
     assert path.read_bytes() == before
     bandit.save(path)
+
+
+@pytest.mark.skipif(fcntl is None, reason="needs locks of POSIX")
+def test_a_file_replaced_just_before_it_is_locked_is_not_overwritten(tmp_path, monkeypatch):
+    path, lock = tmp_path / "agent.safetensors", fcntl.flock
+    path.write_bytes(b"old")
+
+    def replace_and_lock(file, operation: int) -> None:
+        if operation & fcntl.LOCK_EX:
+            replace_file(path, b"somebody else's")
+        lock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", replace_and_lock)
+    with pytest.raises(FileExistsError, match="has been replaced by somebody else since it was loaded"):
+        replace_unchanged(path, b"new", seen=read_stamp(path))
+    assert path.read_bytes() == b"somebody else's"
 
 
 def test_what_a_killed_process_left_half_written_is_gone_after_the_next_save(tmp_path):

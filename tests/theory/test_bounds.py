@@ -21,7 +21,7 @@ from driftwise.parts import ExponentialWeights, LeastSquares, NoForgetting, Peri
 from driftwise.parts.regression import empty_moments
 from driftwise.theory.bounds import BOUNDS, stated_bound
 from driftwise.theory.bounds import terms as bound_terms
-from driftwise.theory.bounds.bound import Bound, BoundValue, Setting, best_memory, first_useful
+from driftwise.theory.bounds.bound import Bound, BoundValue, Setting, best_memory, first_useful_length
 from tests.examples import refused
 
 EXPLICIT = [name for name, bound in BOUNDS.items() if not bound.rate_only]
@@ -272,4 +272,7 @@ def test_bad_requests_are_refused():
     with refused("memory must be a number above 0, got 0"):
         BOUNDS["theorem_1"].evaluate(setting, memory=0)
     with refused("growth must be one of fixed, proportional, got 'linear'"):
-        first_useful(BOUNDS["theorem_1"], setting, growth="linear")
+        first_useful_length(BOUNDS["theorem_1"], setting, growth="linear")
+    for field, words in (("status", "proven, .*"), ("problem", "linear bandit, .*")):
+        with pytest.raises(ValueError, match=f"^{field} must be one of {words} got 'other'"):
+            replace(BOUNDS["oful"], **{field: "other"})

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from driftwise.theory.bounds import BOUNDS, Setting, first_useful
+from driftwise.theory.bounds import BOUNDS, Setting, first_useful_length
 from driftwise.theory.confidence import SEARCH_STEP
 
 EXPLICIT = [name for name, bound in BOUNDS.items() if not bound.rate_only]
@@ -16,11 +16,11 @@ EXPLICIT = [name for name, bound in BOUNDS.items() if not bound.rate_only]
 def test_the_first_useful_length_is_the_first(name):
     bound = BOUNDS[name]
     setting = Setting(2, 1000, 0.0 if bound.forgetting == "none" else 0.5, constant=0.1)
-    first = first_useful(bound, setting)
+    first = first_useful_length(bound, setting)
     assert first is not None
     assert bound.evaluate(replace(setting, num_episodes=first)).is_informative
     assert not bound.evaluate(replace(setting, num_episodes=first - 1)).is_informative
-    assert first_useful(bound, setting, limit=first - 1) is None
+    assert first_useful_length(bound, setting, limit=first - 1) is None
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_the_first_useful_length_is_found_where_longer_ones_are_of_no_use_again(
     def is_useful(length: int) -> bool:
         return BOUNDS[name].evaluate(replace(setting, num_episodes=length)).is_informative
 
-    first = first_useful(BOUNDS[name], setting)
+    first = first_useful_length(BOUNDS[name], setting)
     assert not any(map(is_useful, range(1, math.ceil(first / SEARCH_STEP))))  # up to a step of the search
     assert not all(is_useful(math.ceil(first * 1.3**step)) for step in range(60))
 
@@ -49,7 +49,7 @@ def test_a_bandit_can_lose_twice_the_norm_in_a_round_and_an_mdp_its_horizon():
 def test_a_drift_that_goes_on_is_never_outlasted_nor_any_by_what_never_forgets():
     setting = Setting(10, 1000, 5.0, horizon=5)
     for name in ("theorem_1", "theorem_1_ridge_dim", "lsvi_ucb_restart"):
-        assert first_useful(BOUNDS[name], setting) is not None
-        assert first_useful(BOUNDS[name], setting, growth="proportional") is None
-    assert first_useful(BOUNDS["oful"], Setting(2, 1000, 0.5)) is None
-    assert first_useful(BOUNDS["oful"], Setting(2, 1000, 0.0)) is not None
+        assert first_useful_length(BOUNDS[name], setting) is not None
+        assert first_useful_length(BOUNDS[name], setting, growth="proportional") is None
+    assert first_useful_length(BOUNDS["oful"], Setting(2, 1000, 0.5)) is None
+    assert first_useful_length(BOUNDS["oful"], Setting(2, 1000, 0.0)) is not None

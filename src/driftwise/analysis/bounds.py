@@ -8,7 +8,14 @@ from driftwise.analysis.table import Cell, Table, numbers, words
 from driftwise.theory import bandit_tuning, tuning
 from driftwise.theory.bounds import BOUNDS
 from driftwise.theory.bounds.advice import Advice, describe_forgetting
-from driftwise.theory.bounds.bound import Bound, BoundValue, ProblemClass, Setting, first_useful, trivial
+from driftwise.theory.bounds.bound import (
+    Bound,
+    BoundValue,
+    ProblemClass,
+    Setting,
+    first_useful_length,
+    trivial,
+)
 
 _TRIVIAL: dict[ProblemClass, str] = {"linear MDP": "HK", "linear bandit": "2SK"}
 
@@ -103,7 +110,7 @@ def bound_rates_table(setting: Setting, problem: ProblemClass) -> Table:
 
 
 def _first(bound: Bound, setting: Setting) -> Cell:
-    first = first_useful(bound, setting)
+    first = first_useful_length(bound, setting)
     return Cell("–", (math.inf,)) if first is None else Cell.of("{:.3g}".format, first)
 
 
@@ -160,5 +167,5 @@ def _as_json(evaluation: BoundValue) -> dict[str, Any]:
         "exponents": {name: str(power) for name, power in bound.exponents._asdict().items()},
         "terms": [dict(name=t.name, formula=t.formula, value=evaluation.terms[t.name]) for t in bound.terms],
         "total": evaluation.total,
-        "first_below_trivial": first_useful(bound, evaluation.setting),
+        "first_below_trivial": first_useful_length(bound, evaluation.setting),
     }

@@ -11,7 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.analysis.report.data import Report, ReportData
-from driftwise.analysis.statistics import holm, mean_interval, rounded_difference, sample_equality, t_test
+from driftwise.analysis.statistics import (
+    holm_adjust,
+    mean_interval,
+    rounded_difference,
+    sample_equality,
+    t_test,
+)
 from driftwise.analysis.statistics.estimation import ROUNDING, rounding_tolerance, standard_error
 from driftwise.analysis.statistics.formatting import format_interval, format_number, format_p_value
 from driftwise.analysis.table import Cell, Table, TableColumn, numbers, words
@@ -106,7 +112,7 @@ def compare_folders(first: Report, second: Report, *, metric: str = "regret") ->
     paired = seeds[0] is not None and seeds[0] == seeds[1]
     pairs = ((own, first[own.environment], second[own.environment]) for own in common)
     rows = [compare_agent(*pair, metric=metric, paired=paired) for pair in pairs]
-    for place, p in enumerate(holm([row.p for row in rows]).tolist()):
+    for place, p in enumerate(holm_adjust([row.p for row in rows]).tolist()):
         if not math.isnan(p):
             verdict = "unclear" if p > _ALPHA else "lower" if rows[place].difference < 0 else "higher"
             rows[place] = replace(rows[place], p_adjusted=p, verdict=verdict)

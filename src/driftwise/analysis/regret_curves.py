@@ -91,7 +91,7 @@ def rank_agents(environments: Iterable[Mapping[str, Result]]) -> list[str]:
     return sorted(ranks, key=lambda label: float(np.mean(ranks[label])))
 
 
-def find_lead(curves: Mapping[str, np.ndarray], leader: str) -> list[tuple[int, int]]:
+def find_lead_ranges(curves: Mapping[str, np.ndarray], leader: str) -> list[tuple[int, int]]:
     """Return the first and last points of curves `[runs, points]` at which the leader is below all others.
 
     Every other agent is compared with it by a `simultaneous_test` over all points. All of them have to
@@ -112,7 +112,7 @@ def lead_spans(results: Mapping[str, Result], view: View) -> list[tuple[int, int
         return []
     kept = np.concatenate(view.pieces)
     curves = {label: view.curves(result)[:, kept] for label, result in results.items()}
-    spans = find_lead(curves, rank_agents([results])[0])
+    spans = find_lead_ranges(curves, rank_agents([results])[0])
     return [(int(first.episodes[kept[start]]), int(first.episodes[kept[stop]])) for start, stop in spans]
 
 

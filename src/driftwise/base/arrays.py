@@ -149,7 +149,7 @@ def map_stacked(function: Callable[[Any, Any], Any], stacked: Any, states: Any, 
     return map_tree(lambda *leaves: np.stack(leaves), *results)
 
 
-def order_after(array: Array, other: Array) -> Array:
+def compute_after(array: Array, other: Array) -> Array:
     """`array`, matrices to be factorised, but not before `other` is there (of a shape that broadcasts to it).
 
     On CPUs XLA may run two of LAPACK's factorisations of many matrices at once if neither depends on the

@@ -62,7 +62,7 @@ def replace_file(path: Path, *content: bytes | memoryview) -> None:
 
 
 def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
-    """Replace files that belong together, or none; the last one seals the others, which are no mixture."""
+    """Replace files that belong together, or none; where the last one exists, all are from the same call."""
     paths = [folder / name for name in contents]
     _replace_files({path: (content,) for path, content in zip(paths, contents.values(), strict=True)})
     return paths
@@ -134,8 +134,6 @@ def replace_unchanged(path: Path, *content: bytes | memoryview, seen: FileStamp 
     path = resolve_file(path)
     with contextlib.ExitStack() as stack:
         why = ""
-        if seen is not None and read_stamp(path) not in (None, seen):
-            why = "has been replaced by somebody else since it was loaded or saved here"
         with contextlib.suppress(OSError):  # there is no file, no right to read it, or no lock in its system
             file = stack.enter_context(path.open("rb"))
             try:
@@ -144,6 +142,8 @@ def replace_unchanged(path: Path, *content: bytes | memoryview, seen: FileStamp 
                     stack.callback(fcntl.flock, file, fcntl.LOCK_UN)  # closing it leaves that of a fork
             except BlockingIOError:
                 why = "is being saved by somebody else"
+        if not why and seen is not None and read_stamp(path) not in (None, seen):  # under the lock
+            why = "has been replaced by somebody else since it was loaded or saved here"
         if why:
             text = f"{path.name} {why}: two agents need two files"
             raise FileExistsError(errno.EEXIST, text, os.fspath(path))

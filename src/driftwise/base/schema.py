@@ -10,7 +10,6 @@ default stands in its annotation, `delta: Annotated[float, 0.05]`; a key without
 import contextlib
 import functools
 import inspect
-import json
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from types import MappingProxyType
@@ -29,7 +28,7 @@ _T = TypeVar("_T")
 
 WORD, COUNT, NUMBER, TABLE, LIST, NULL = (str,), (int,), (int, float), (dict,), (list,), (type(None),)
 PLAIN = (str, int, float, bool)
-NESTED = (*PLAIN, dict, list)  # and so is all that is in it
+NESTED = (*PLAIN, dict, list)  # items of tables and lists likewise, at every level
 _TYPE_NAMES = {str: "a word", int: "an integer", float: "a number", bool: "true or false"}
 _TYPE_NAMES |= {dict: "a table", list: "a list", type(None): "null"}
 
@@ -66,7 +65,9 @@ Positive = Annotated[float, functools.partial(require_number, above=0)]
 NonNegative = Annotated[float, functools.partial(require_number, at_least=0)]
 
 
-def bind_arguments(owner: str, expected: inspect.Signature, /, *args: Any, **kwargs: Any) -> Any:
+def bind_arguments(
+    owner: str, expected: inspect.Signature, /, *args: Any, **kwargs: Any
+) -> inspect.BoundArguments:
     """Return arguments bound to a signature; where they do not fit, the error names their `owner`."""
     try:
         return expected.bind(*args, **kwargs)
@@ -139,8 +140,10 @@ def _keywords(group: type) -> tuple[inspect.Parameter, ...]:
     keywords = []
     for name, hint in get_type_hints(group, include_extras=True).items():
         kind, default = hint, inspect.Parameter.empty
-        if get_origin(hint) in (Required, Annotated):
-            kind, default = (*get_args(hint), default)[:2]
+        if get_origin(hint) is Required:
+            (kind,) = get_args(hint)
+        elif get_origin(hint) is Annotated:
+            kind, default = get_args(hint)
         keyword_only = inspect.Parameter.KEYWORD_ONLY
         keywords.append(inspect.Parameter(name, keyword_only, default=default, annotation=kind))
     return tuple(keywords)
@@ -192,6 +195,13 @@ def prefix_errors(path: str, keys: Container[str] = ()) -> Iterator[None]:
 
 def join_keys(*keys: str) -> str:
     """Keys as TOML writes them: `agents."OPT-WLSVI".rate`."""
-    quoted = (json.dumps(key, ensure_ascii=not key.isprintable()) for key in keys)
-    pairs = zip(keys, quoted, strict=True)
-    return ".".join(key if re.fullmatch(r"[A-Za-z0-9_]+", key) else quote for key, quote in pairs)
+    return ".".join(key if re.fullmatch(r"[A-Za-z0-9_]+", key) else _quote(key) for key in keys)
+
+
+def _quote(key: str) -> str:
+    escaped = key.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else _escape(ord(c)) for c in escaped) + '"'
+
+
+def _escape(code: int) -> str:
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

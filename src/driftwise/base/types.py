@@ -97,7 +97,7 @@ class FeatureTable(NamedTuple):
 
     values: Array  # [N, d]
     present: Array | None = None  # [N] whether the action can be taken; None if all can
-    extras: tuple[Any, ...] = ()  # one of a type: of those in `base.knowledge`, `Blocks`, `Catalogue`
+    extras: tuple[Any, ...] = ()  # at most one of each type: of `base.knowledge`, `Blocks`, `Catalogue`
 
     def find(self, kind: type[_Extra]) -> _Extra | None:
         """Return the extra of a type, None if there is none."""
@@ -125,7 +125,7 @@ class Sample(NamedTuple):
     successor: Array  # [...] integer state that followed
     count: Array  # [...] multiplicity: 0 is a sample that never was, 2 the same sample twice
     share: Array | None = None  # [...] that each of these has in Λ and b; None: all
-    source: tuple[Any, Callable[[Any], Sample]] | None = None  # fewer arrays, and what makes it of them
+    source: tuple[Any, Callable[[Any], Sample]] | None = None  # (origin, function that rebuilds the sample)
 
     @classmethod
     def from_origin(cls, origin: Any, make: Callable[[Any], Sample]) -> Sample:

@@ -1,26 +1,46 @@
 """Parts: the pieces that algorithms are made of."""
 
-# isort: off
 from driftwise.parts.change_tests import ChangeTest, EllipsoidTest, LinkTest, MeansTest
 from driftwise.parts.clock import ClockWeights
 from driftwise.parts.detectors import Cusum, Detector, Glr, RandomRestart
 from driftwise.parts.experts import Exp3, FixedShare, exp3, exp3_p, exp3_s
 from driftwise.parts.exploration import (
-    CautiousUcb, EpsilonGreedy, Exploration, Greedy, InverseGap, RandomisedUcb, Softmax, Thompson,
-    TruncatedThompson, Ucb, Uniform, Unperturbed,
-)  # fmt: skip
+    CautiousUcb,
+    EpsilonGreedy,
+    Exploration,
+    Greedy,
+    InverseGap,
+    RandomisedUcb,
+    Softmax,
+    Thompson,
+    TruncatedThompson,
+    Ucb,
+    Uniform,
+    Unperturbed,
+)
 from driftwise.parts.forgetting import (
-    DirectionalForgetting, ExponentialWeights, NoForgetting, PeriodicRestart, RestartAt, SlidingWindow,
-)  # fmt: skip
+    DirectionalForgetting,
+    ExponentialWeights,
+    NoForgetting,
+    PeriodicRestart,
+    RestartAt,
+    SlidingWindow,
+)
 from driftwise.parts.known_model import ExactInverse, GeometricResampling
 from driftwise.parts.least_squares import Caution, LeastSquares
 from driftwise.parts.link_regression import MirrorDescent, WeightedLikelihood
 from driftwise.parts.links import LINKS, Identity, Link, Logistic, LogLink, link_from_name
 from driftwise.parts.noise import LearntNoise
 from driftwise.parts.radii import (
-    BernsteinRadius, ConfidenceRadius, CountRadius, LocalVariationRadius, MirrorDescentRadius, MixtureRadius,
-    Phases, SelfConcordantRadius,
-)  # fmt: skip
+    BernsteinRadius,
+    ConfidenceRadius,
+    CountRadius,
+    LocalVariationRadius,
+    MirrorDescentRadius,
+    MixtureRadius,
+    Phases,
+    SelfConcordantRadius,
+)
 from driftwise.parts.value_targeted import ValueTargeted, VarianceWeights
 
 __all__ = ["LINKS", "BernsteinRadius", "Caution", "CautiousUcb", "ChangeTest", "ClockWeights"]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.base import random
-from driftwise.base.arrays import expand_like, identity_like, map_tree, namespace, order_after, spd_inverse
+from driftwise.base.arrays import compute_after, expand_like, identity_like, map_tree, namespace, spd_inverse
 from driftwise.base.part import count, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Numeric, Spec
 from driftwise.parts.designs import covering_rows
@@ -194,7 +194,7 @@ class WindowTest(ChangeTest):
         ended = learnt.age % xp.asarray([1 << j for j in range(num)]) == 0
 
         information = log_determinant(gram, state.ridge)
-        inverses = spd_inverse(order_after(gram, information[..., None, None]))
+        inverses = spd_inverse(compute_after(gram, information[..., None, None]))
         inverse, information, cross = inverses[:-1], information[:-1], cross[:-1]  # [2L, H, ...]
         orders = xp.concat([xp.broadcast_to(state.order[-1:], (num,)), state.order[:-1]])
         shares = math.pi**2 / 6 * cross.shape[1] * cross.shape[-1]
@@ -272,8 +272,8 @@ class LinkTest(WindowTest):
         return 1 + self.link.self_concordance * self.norm_bound
 
     def absorb(self, gram: Array, cross: Array, episode: Episode) -> tuple[Array, Array]:
-        settings = self.step_size, self.norm_bound, 1.0
-        gram, theta, _ = mirror_step(self.link, gram, cross, episode.features, episode.rewards, settings)
+        numbers = self.step_size, self.norm_bound, 1.0
+        gram, theta, _ = mirror_step(self.link, gram, cross, episode.features, episode.rewards, *numbers)
         return gram, matvec(gram, theta)[..., None]
 
     def radius(self, information: Array, failure: Array, state: EllipsoidState) -> Array:

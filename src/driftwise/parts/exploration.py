@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from driftwise.base.agent import Agent
-from driftwise.base.arrays import namespace, order_after, sandwich, spd_root
+from driftwise.base.arrays import compute_after, namespace, sandwich, spd_root
 from driftwise.base.knowledge import RowProducts
 from driftwise.base.part import choice, number, part
 from driftwise.base.random import draw_normal
@@ -113,7 +113,7 @@ class GaussianExploration(Exploration):
         gram = gram if moments.gram_sq is None else moments.gram_sq
         shape = gram.shape[0], gram.shape[-1]
         draw = namespace(gram).reshape(draw_normal(key, math.prod(shape), gram.dtype), shape)
-        root = spd_root(order_after(gram, size[..., None]))
+        root = spd_root(compute_after(gram, size[..., None]))
         return size * linear(features, matvec(inverse, matvec(root, draw)))
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from driftwise.base import ArgumentError, Forecast, Forecaster, Forgetting, Spec, WeightFunction
-from driftwise.base.arrays import map_tree, namespace, order_after, scan, spd_inverse, spd_products
+from driftwise.base.arrays import compute_after, map_tree, namespace, scan, spd_inverse, spd_products
 from driftwise.base.knowledge import MeanRewards, SharedSteps, SuccessorProjection
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
@@ -96,8 +96,8 @@ class LeastSquares(ExploringAgent, Forecaster):
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
         moments = self._moments(state)
         inverse = spd_inverse(moments.gram)
-        gram_sq = None if moments.gram_sq is None else order_after(moments.gram_sq, inverse)
-        moments = Moments(order_after(moments.gram, inverse), gram_sq, *moments[2:])
+        gram_sq = None if moments.gram_sq is None else compute_after(moments.gram_sq, inverse)
+        moments = Moments(compute_after(moments.gram, inverse), gram_sq, *moments[2:])
         bonus = self.exploration.perturb(inverse, moments, features, key)
         if self.noise is not None:
             bonus = bonus * self.noise.deviation(state.noise.errors)[:, None]

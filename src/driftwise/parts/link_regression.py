@@ -7,9 +7,9 @@ import numpy as np
 
 from driftwise.base import ArgumentError, Forecast, Forecaster, Forgetting, Sample
 from driftwise.base.arrays import (
+    compute_after,
     identity_like,
     namespace,
-    order_after,
     spd_inverse,
     spd_solve,
     while_loop,
@@ -84,8 +84,8 @@ class MirrorDescent(ExploringAgent, Forecaster):
         if episode.counts is not None:
             dispersion, empty = dispersion / episode.counts, empty._replace(count=episode.counts)
         decayed = self.forgetting.update(state, empty)  # A and ηHθ
-        settings = self.step_size, self.norm_bound, dispersion
-        gram, theta, gain = mirror_step(self.link, decayed.gram, decayed.cross, x, reward, settings)
+        numbers = self.step_size, self.norm_bound, dispersion
+        gram, theta, gain = mirror_step(self.link, decayed.gram, decayed.cross, x, reward, *numbers)
         memory = self.rate * state.memory + namespace(x).log1p(gain)
         return decayed._replace(gram=gram, cross=matvec(gram, theta)[..., None], memory=memory)
 
@@ -100,10 +100,17 @@ class MirrorDescent(ExploringAgent, Forecaster):
 
 
 def mirror_step(
-    link: Link, gram: Array, cross: Array, x: Array, reward: Array, settings: tuple[Numeric, Numeric, Numeric]
+    link: Link,
+    gram: Array,
+    cross: Array,
+    x: Array,
+    reward: Array,
+    step_size: Numeric,
+    norm_bound: Numeric,
+    dispersion: Numeric,
 ) -> tuple[Array, Array, Array]:
-    r"""$H^+$, $\theta^+$ and $\det H^+/\det A - 1$ after a reward, from $A$, $Ac$ and $(\zeta, S, g)$."""
-    xp, inverse, (step_size, norm_bound, dispersion) = namespace(x), spd_inverse(gram), settings
+    r"""$H^+$, $\theta^+$ and $\det H^+/\det A - 1$ after a reward, from $A$ and $Ac$."""
+    xp, inverse = namespace(x), spd_inverse(gram)
     centre = matvec(inverse, cross[..., 0])  # c
     along = matvec(inverse, x)  # A⁻¹x
     z, width = xp.sum(x * centre, axis=-1), xp.sum(x * along, axis=-1)
@@ -232,7 +239,7 @@ class WeightedLikelihood(ExploringAgent):
         estimate = solve_likelihood(sums, learnt.cross[0, :, 0], state.memory.estimate)
         theta = estimate
         if self.within == "ball":
-            inverse = spd_inverse(order_after(learnt.gram[0], estimate[:, None]))
+            inverse = spd_inverse(compute_after(learnt.gram[0], estimate[:, None]))
             theta = project_likelihood(sums, inverse, estimate, self.norm_bound)
         return learnt._replace(memory=Likelihood(ring, counts, estimate, theta))
 
@@ -270,7 +277,7 @@ def project_likelihood(sums: GradientSums, inverse: Array, estimate: Array, boun
         theta, size, _, steps = carry
         total, jacobian = sums(theta)
         free = theta + spd_solve(jacobian, aim - total)
-        metric = order_after(jacobian @ inverse @ jacobian, free[:, None])
+        metric = compute_after(jacobian @ inverse @ jacobian, free[:, None])
         move = project_to_ball(metric[None], free[None], bound)[0] - theta
         candidate = on_sphere(theta + size * move)
         improves = distance(sums(candidate)[0]) <= _SLACK * distance(total)

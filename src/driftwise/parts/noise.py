@@ -8,7 +8,7 @@ $e^2/(1+v)$ is the noise variance. These squares are regressed on the feature 1,
 import math
 from typing import NamedTuple
 
-from driftwise.base.arrays import namespace, order_after, spd_products
+from driftwise.base.arrays import compute_after, namespace, spd_products
 from driftwise.base.part import number, part
 from driftwise.base.types import Array, Forecast, Forgetting, Moments, Numeric, Sample
 from driftwise.parts.regression import empty_moments
@@ -50,7 +50,7 @@ def forecast_episode(
         target = (cross @ of_targets[..., None])[..., 0]  # y = (r, e_{s'}), of values (1, V)
         rewards = rewards + values[xp.arange(len(successors)), successors]
 
-    gram = order_after(gram, features[..., None, :])  # features depend on the plan
+    gram = compute_after(gram, features[..., None, :])  # features depend on the plan
     products = spd_products(gram, xp.stack([features, target], axis=-2))
     return Forecast(rewards - products[..., 1], products[..., 0])
 

@@ -94,13 +94,36 @@ class MdpVariationEstimate:
     rewards: tuple[VariationEstimate, ...]  # by step
     transitions: tuple[VariationEstimate, ...]  # likewise
 
-    steps = property(lambda self: (*self.rewards, *self.transitions))
-    reward_budget = property(lambda self: sum(estimate.variation for estimate in self.rewards))
-    transition_budget = property(lambda self: sum(estimate.variation for estimate in self.transitions))
-    variation = property(lambda self: self.reward_budget + self.transition_budget)
-    low = property(lambda self: sum(estimate.low for estimate in self.steps))
-    high_of_lines = property(lambda self: sum(estimate.high_of_lines for estimate in self.steps))
-    high = property(lambda self: sum(estimate.high for estimate in self.steps))
+    @property
+    def steps(self) -> tuple[VariationEstimate, ...]:
+        return (*self.rewards, *self.transitions)
+
+    @property
+    def reward_budget(self) -> float:
+        """`Δ_r`."""
+        return sum(estimate.variation for estimate in self.rewards)
+
+    @property
+    def transition_budget(self) -> float:
+        """`Δ_P`."""
+        return sum(estimate.variation for estimate in self.transitions)
+
+    @property
+    def variation(self) -> float:
+        """`Δ = Δ_r + Δ_P`."""
+        return self.reward_budget + self.transition_budget
+
+    @property
+    def low(self) -> float:
+        return sum(estimate.low for estimate in self.steps)
+
+    @property
+    def high_of_lines(self) -> float:
+        return sum(estimate.high_of_lines for estimate in self.steps)
+
+    @property
+    def high(self) -> float:
+        return sum(estimate.high for estimate in self.steps)
 
     @property
     def drifts(self) -> bool:
@@ -110,16 +133,25 @@ class MdpVariationEstimate:
 
 
 class IntervalOptions(TypedDict, total=False):
-    """How windows are cut, and how intervals are computed."""
+    """How windows are cut, and how intervals are computed.
 
-    window: Annotated[int | None, None]  # rounds, in which all directions are played; at most 40 windows
+    Args:
+      window: rounds of a window, in which all directions must have been played; unless given, ten for each
+        dimension, more where that makes over forty windows.
+    """
+
+    window: Annotated[int | None, None]
     level: Annotated[float, 0.95]
     num_resamples: Annotated[int, 400]
     seed: Annotated[int, 0]
 
 
 def estimate_variation(features: Any, rewards: Any, **options: Unpack[IntervalOptions]) -> VariationEstimate:
-    r"""$\sum_t\|\theta_t-\theta_{t+1}\|_2$ of a linear bandit, from features `[T, d]` and rewards `[T]`."""
+    r"""$\sum_t\|\theta_t-\theta_{t+1}\|_2$ of a linear bandit, from features `[T, d]` and rewards `[T]`.
+
+    Rewards have the mean $x_t^\top\theta_t$ and independent noise of one scale. For the options see
+    `IntervalOptions`.
+    """
     features = require_array("features", features, (None, None))
     rewards = require_array("rewards", rewards, (len(features),))
     settings = add_defaults(IntervalOptions, options)

@@ -59,7 +59,10 @@ def restart_period_if_known(
 def borl_block_length(
     *, dim: Count, num_episodes: Count, tuning: Literal["corrected", "paper"] = "corrected"
 ) -> int:
-    r"""$\lceil\sqrt{dK}\rceil$, at most $K$: blocks of BoRL; `"paper"` omits what a fresh start costs."""
+    r"""$\lceil\sqrt{dK}\rceil$, at most $K$: episodes in a block of BoRL.
+
+    `"paper"` is $\lceil\sqrt K\rceil$ (Touati & Vincent 2020, Section 5.1), without what a fresh start costs.
+    """
     return min(_ceil_root(dim * num_episodes if tuning == "corrected" else num_episodes), num_episodes)
 
 

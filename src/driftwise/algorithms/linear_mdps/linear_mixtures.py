@@ -141,11 +141,12 @@ def tune_ucrl_vtr(
 ) -> dict[str, Any]:
     r"""$\beta = c(\sqrt{\lambda J} + \frac12\sqrt{2\log(1/\delta') + \ell})$, and a forgetting for a path.
 
-    $J$ is `num_kernels`, `len(environment.mu)`. $\ell = \log(\det\Lambda/\lambda^J)$, or its bound for
-    exponential weights. $\delta' = \delta/(HN)$ with $N$ epochs for restarts, episodes for weights and
-    windows, else 1. `beta_scale` is $c$. Exponential weights have $\log(1/\eta) = \sqrt{P/(JHK)}$ for
-    `variation`, the path $P = \sum_{k,h} \|\theta_{k+1,h} - \theta_{k,h}\|$ of $\theta = \sqrt J c$; windows
-    and epochs have $\lceil\sqrt{JHK/P}\rceil$ episodes. This is ours, by analogy with OPT-WLSVI, not proved.
+    $J$ is `num_kernels`, `len(environment.mu)`. $\ell = \log(\det\Lambda/\lambda^J)$, or for exponential
+    weights its bound $J\log(1 + \sum\omega^2/(\lambda J))$. $\delta' = \delta/(HN)$ with $N$ epochs for
+    restarts, episodes for weights and windows, else 1. `beta_scale` is $c$. Exponential weights have
+    $\log(1/\eta) = \sqrt{P/(JHK)}$ for `variation`, the path $P = \sum_{k,h} \|\theta_{k+1,h} -
+    \theta_{k,h}\|$ of $\theta = \sqrt J c$; windows and epochs have $\lceil\sqrt{JHK/P}\rceil$ episodes.
+    This is ours, by analogy with OPT-WLSVI, not proved.
     """
     given, memory = _options_and_memory(spec, num_kernels, num_episodes, options)
     by_epochs = given["forgetting"] in ("none", "restart")

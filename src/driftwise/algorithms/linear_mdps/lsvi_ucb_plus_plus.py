@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, Unpack
 from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.any_forgetting import TheoryRun, read_run
 from driftwise.base import Agent, MeanRewards, Radius, choice, member, number
-from driftwise.base.arrays import namespace, order_after, scan, spd_inverse, spd_root, vecdot, where_tree
+from driftwise.base.arrays import compute_after, namespace, scan, spd_inverse, spd_root, vecdot, where_tree
 from driftwise.base.part import part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Spec, next_step
 from driftwise.base.validation import require_count, require_number
@@ -77,7 +77,7 @@ class MonotoneLeastSquares(Agent):
         # Twice is often exactly twice, as with a ridge of 1/H², and stays so whatever the rounding.
         slack = tie_tolerance(information.dtype) * xp.clip(abs(information), 1, None)
         over = xp.any(information >= state.information + math.log(2) - slack)
-        waiting, sizes = order_after(moments.gram, information[:, None, None]), state.upper.shape[1:]
+        waiting, sizes = compute_after(moments.gram, information[:, None, None]), state.upper.shape[1:]
         inverse = spd_inverse(waiting)
         widths = width(inverse, moments._replace(gram=waiting), features, "single")
         doubt = self._widening(moments._replace(gram=waiting)) * widths
@@ -106,7 +106,7 @@ class MonotoneLeastSquares(Agent):
         xp, (horizon, dim) = namespace(phi), phi.shape
         upper, lower = (next_step(xp.max(table, axis=-1)) for table in (state.upper, state.lower))
         # What was played waits for the plan, which inverts the same.
-        inverse, cross = spd_inverse(order_after(state.moments.gram, phi[:, None])), state.moments.cross
+        inverse, cross = spd_inverse(compute_after(state.moments.gram, phi[:, None])), state.moments.cross
         best, worst, square = (vecdot(phi, _solved(inverse, cross, v)) for v in (upper, lower, upper**2))
         length = xp.sqrt(xp.clip(vecdot(phi, matvec(inverse, phi)), 0, None))
         most = horizon**2

@@ -8,7 +8,7 @@ import numpy as np
 from driftwise.algorithms.algorithm import register
 from driftwise.algorithms.bandits.bandit_agent import require_bandit
 from driftwise.base import Agent, Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Wrapper
-from driftwise.base.arrays import expand_like, map_stacked, map_tree, namespace, order_after, where_tree
+from driftwise.base.arrays import compute_after, expand_like, map_stacked, map_tree, namespace, where_tree
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.random import draw_uniform, fold
 from driftwise.base.validation import ArgumentError, require_count, require_numeric
@@ -110,7 +110,7 @@ class DetectAndRestart(Wrapper):
         test, alarm = where_tree(counts, seen, state.test), finding.alarm & counts
         raised = xp.where(alarm, xp.ones_like(state.alarm), 0 * state.alarm)
         # On CPUs the base may factorise matrices, as the test does: one after the other.
-        later = episode._replace(features=order_after(episode.features, raised))
+        later = episode._replace(features=compute_after(episode.features, raised))
 
         def learnt(base: Any) -> Any:
             kept = base if self.base.off_policy else map_tree(lambda leaf: xp.asarray(leaf, copy=True), base)

@@ -19,7 +19,7 @@ from driftwise.analysis.regret_curves import RegretCurves, relative_distances
 from driftwise.analysis.statistics import (
     RecoverySummary,
     average_ranks,
-    holm,
+    holm_adjust,
     recovery_summary,
     recovery_times,
     rounded_difference,
@@ -219,7 +219,7 @@ def differences_to_best(data: ReportData) -> Differences:
     differences = rounded_difference(first, second)
     identical = (differences == 0).all(axis=0)
     p = np.where(identical, math.nan, t_test(differences))
-    return Differences((first, second), identical, p, holm(p))
+    return Differences((first, second), identical, p, holm_adjust(p))
 
 
 Report = Mapping[str, ReportData]  # by the environment's label, in the manifest's order

@@ -14,7 +14,7 @@ with require_extra("statistics", "simulate"):
         RankTable,
         all_pairs,
         average_ranks,
-        holm,
+        holm_adjust,
         paired_difference,
         rank_table,
         sign_flip_test,
@@ -43,7 +43,7 @@ with require_extra("statistics", "simulate"):
     )
 
 __all__ = ["ROUNDING", "AgentPair", "IntervalEstimate", "PairedDifference", "RankTable", "RecoverySummary"]
-__all__ += ["all_pairs", "average_ranks", "bootstrap_interval", "growth_exponent", "holm"]
+__all__ += ["all_pairs", "average_ranks", "bootstrap_interval", "growth_exponent", "holm_adjust"]
 __all__ += ["interquartile_mean", "is_lowest", "jackknife_interval", "mean_interval", "paired_difference"]
 __all__ += ["rank_table", "recovery_summary", "recovery_times", "regret_area", "rounded_difference"]
 __all__ += ["sample_equality", "scaling_exponent", "sign_flip_test", "simultaneous_test", "t_test"]

@@ -138,7 +138,7 @@ def _signs(count: int, num_resamples: int, seed: int) -> np.ndarray:
     return np.concatenate([np.ones((1, count)), drawn])
 
 
-def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
+def holm_adjust(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     """Holm's adjusted p-values: `max_{j ≤ i} min(1, (m − j + 1) p_(j))` for the i-th smallest of `m`.
 
     Rejecting where they are at most α keeps the chance of any false rejection at most α, however the tests
@@ -169,7 +169,7 @@ def all_pairs(scores: Mapping[str, np.ndarray], *, test: str = "t", **options: A
         raise ArgumentError("scores", "be of at least two agents", list(scores))
     names = [*itertools.combinations(scores, 2)]
     rows = [paired_difference(scores[first], scores[second], **options) for first, second in names]
-    adjusted = holm([float(row.p_t if test == "t" else row.p_sign_flip) for row in rows]).tolist()
+    adjusted = holm_adjust([float(row.p_t if test == "t" else row.p_sign_flip) for row in rows]).tolist()
     return [AgentPair(*pair, row, p) for pair, row, p in zip(names, rows, adjusted, strict=True)]
 
 

@@ -97,7 +97,7 @@ class Repeat(Drift):
 
 @record
 class Sum(_Composite):
-    """Several drifts at once: the mean of their mixtures, weighted by the `shares`, equal unless given."""
+    r"""Several drifts at once: $c(t) = \sum_k w_kc_k(t)/\sum_k w_k$; equal `shares` $w_k$ unless given."""
 
     shares: tuple[float, ...] = ()
 

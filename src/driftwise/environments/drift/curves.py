@@ -89,7 +89,10 @@ def require_anchor_numbers(
 
 @record
 class Abrupt(Drift):
-    """Jump to the next anchor, or the first, at each episode of `at`; by default each segment has its own."""
+    """Jump to the next anchor at each episode of `at`; after the last anchor the first again.
+
+    Without `num_anchors` each segment has its own anchor.
+    """
 
     episode_fields = ("at",)
 

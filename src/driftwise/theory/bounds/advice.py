@@ -6,7 +6,7 @@ from typing import NamedTuple
 from driftwise.base.validation import ArgumentError
 from driftwise.theory.bandit_tuning import bandit_ridge
 from driftwise.theory.bounds import BOUNDS
-from driftwise.theory.bounds.bound import Bound, BoundValue, ProblemClass, Setting, first_useful
+from driftwise.theory.bounds.bound import Bound, BoundValue, ProblemClass, Setting, first_useful_length
 from driftwise.theory.tuning import Regime, drift_regime
 
 STATIONARY: dict[ProblemClass, Bound] = {"linear MDP": BOUNDS["lsvi_ucb"], "linear bandit": BOUNDS["oful"]}
@@ -91,7 +91,7 @@ def _guarantee(chosen: BoundValue) -> str:
             f"With probability {1 - setting.delta:g}{constant} its regret is at most {chosen.total:,.3g}, "
             f"{share:.0%} of the largest possible regret, {most:,.0f}."
         )
-    first = first_useful(chosen.bound, setting)
+    first = first_useful_length(chosen.bound, setting)
     later = "for no number of episodes" if first is None else f"from about {first:.2g} episodes on"
     return (
         f"Its bound{constant} is {share:,.3g} times the largest possible regret, {most:,.0f}, so that "

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from driftwise.base.part import count, record, scalar
 from driftwise.base.validation import ArgumentError, require_choice, require_count, require_number
@@ -173,6 +173,10 @@ class Bound:
     side: Literal["upper", "lower"] = "upper"
     rate_only: bool = False
 
+    def __post_init__(self) -> None:
+        require_choice("problem", self.problem, get_args(ProblemClass))
+        require_choice("status", self.status, get_args(Status))
+
     @property
     def summary(self) -> str:
         """The rate in one line, `d^(3/2) H^2 K^(1/2), stationary`."""
@@ -204,8 +208,9 @@ class Bound:
         elif not memory > 0:
             raise ArgumentError("memory", "be a number above 0", memory)
         values = {term.name: term.value(setting, memory) for term in self.terms}
-        radius = self.terms[0].radius
-        return BoundValue(self, setting, memory, values, radius and radius(setting, memory))
+        find_radius = self.terms[0].radius
+        radius = None if find_radius is None else find_radius(setting, memory)
+        return BoundValue(self, setting, memory, values, radius)
 
 
 def derive(bound: Bound, name: str, **changes: Any) -> Bound:
@@ -226,7 +231,7 @@ def make_rate(name: str, rate: str, *, algorithm: str = "", **fields: Any) -> Bo
     return Bound(name, algorithm or name, **fields)
 
 
-def first_useful(
+def first_useful_length(
     bound: Bound, setting: Setting, *, growth: Growth = "fixed", limit: int = _MAX_EPISODES
 ) -> int | None:
     r"""Return the first $K$, up to `limit`, at which a bound is below the trivial one, or `None`.

@@ -82,8 +82,11 @@ def window_drift(setting: Setting, memory: float) -> float:
 
 @partial(Term, "drift", r"(1 + \frac{\log(1 + \frac1{\lambda(1-\eta)})}{\log(1/\eta)})\Delta")
 def fading_average_drift(setting: Setting, memory: float) -> float:
-    r"""The same with weights: $j$ episodes after a direction was left, what is older still has the share
-    $\eta^jw/(\eta^jw + \lambda)$ of an average, with $w \le 1/(1-\eta)$."""
+    r"""The drift of weighted averages, each move fading with age.
+
+    In a direction that was not played for $j$ episodes, what is older still has the share
+    $\eta^jw/(\eta^jw + \lambda)$ of an average, with $w \le 1/(1-\eta)$.
+    """
     total, ridge = weight_total(memory, setting.num_episodes), ridge_of(setting)
     fading = total / (total + ridge) + memory * math.log1p(total / ridge)
     return min(fading, setting.num_episodes) * setting.variation
@@ -115,12 +118,15 @@ def make_radius(samples: Value, shares: Value | None = None) -> Value:
 
 def opt_wlsvi_beta(setting: Setting, memory: float) -> float:
     r"""$\beta = c\,dH\sqrt\iota$ of Theorem 1; ridges beyond $d$ need more of it."""
-    return lsvi_ucb_beta(setting, memory, rate=math.exp(-1 / memory))
+    return _scale_radius(opt_wlsvi_radius, setting, rate=math.exp(-1 / memory))
 
 
-def lsvi_ucb_beta(setting: Setting, memory: float, **rate: float) -> float:
-    r"""$\beta = c\,dH\sqrt{\log(2dT/\delta)}$ of LSVI-UCB, or with a `rate` that of OPT-WLSVI."""
-    radius: Callable[..., float] = opt_wlsvi_radius if rate else lsvi_ucb_radius
+def lsvi_ucb_beta(setting: Setting, memory: float) -> float:
+    r"""$\beta = c\,dH\sqrt{\log(2dT/\delta)}$ of LSVI-UCB."""
+    return _scale_radius(lsvi_ucb_radius, setting)
+
+
+def _scale_radius(radius: Callable[..., float], setting: Setting, **rate: float) -> float:
     sizes: dict[str, Any] = {name: getattr(setting, name) for name in ("dim", "horizon", "num_episodes")}
     sizes |= dict(delta=setting.delta, beta_scale=setting.constant, mu_bound=setting.mu_bound)
     ridge, largest = ridge_of(setting), float(setting.dim)
