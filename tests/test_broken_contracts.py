@@ -62,6 +62,8 @@ RESTARTS, LOST = {"restarts": 0.0}, {"restarts": np.nan}
         (dict(__repr__=lambda self: "an agent"), r"^agent must print its own name, got an agent"),
         (dict(update=unsettled), r"^state must keep its shapes and types, changed in episode 0 of run 0"),
         (diagnosed({"restarts": 1.0}, RESTARTS), r"^the simulator must equal NumPy, got restarts 1.0 away"),
+        (diagnosed({"value": 1.0}, {"value": 0.0}), r"^the simulator must equal NumPy, got value 1.0 away"),
+        (dict(update=restless) | diagnosed({"value": 0.0}, {"value": 0.0}), r"must equal NumPy, got value"),
         (diagnosed({"here": 0.0}, {"there": 0.0}), r"have the same names, got \['here'\] and \['there'\]"),
         (diagnosed(LOST, LOST), r"^diagnostics must be finite numbers, got restarts nan"),
     ],
@@ -133,7 +135,7 @@ class Modest(LinearMdpArrays):
 
     def inputs(self, path: Any) -> Any:
         inputs = LinearMdpArrays.inputs(self, path)
-        return inputs._replace(optimal_values=self.share * inputs.optimal_values)
+        return inputs._replace(optimal=self.share * inputs.optimal)
 
 
 class Boastful(Modest):

@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 
 import driftwise as dw
 from driftwise.environments import ENVIRONMENTS
-from driftwise.gym import MAKERS, LinearMdpEnv, LinearMdpVectorEnv, make_env
+from driftwise.gym import MAKERS, LinearMdpEnv, LinearMdpVectorEnv, make_env, make_vector_env
 from tests.examples import DRIFTS, SPEC, make
 from tests.reference import planning
 
@@ -186,6 +186,8 @@ def test_mistakes_with_vector_environments_are_one_sentence() -> None:
         gymnasium.make_vec(LOCK, num_envs=2, horizon=3, max_episode_steps=5)
     with pytest.raises(ValueError, match=r"^observe must be one of state, step, features, got 'steps'"):
         gymnasium.make_vec(LOCK, num_envs=2, horizon=3, observe="steps")
+    with pytest.raises(ValueError, match=r"^render_mode is no key of combination_lock, expected one of "):
+        make_vector_env("combination_lock", num_envs=2, render_mode="ansi")
     envs = LinearMdpVectorEnv(make(), 2)
     for call in (lambda: envs.step(np.array([0, 0])), lambda: envs.model):
         with pytest.raises(gymnasium.error.ResetNeeded, match=r"^reset must be called"):
@@ -225,7 +227,9 @@ def test_module_in_the_id_registers_without_jax_and_without_gymnasium_the_extra_
     ("given", "message"),
     [
         (dict(maker="locks"), "maker must be one of .* names, got 'locks'; they are .*"),
-        (dict(horizn=3), r"horizn is no key of combination_lock .*"),
+        (dict(horizn=3), r"horizn is no key of combination_lock \(did you mean 'horizon'\?\), expected .*"),
+        (dict(horizon=1), "horizon must be an integer of at least 2, got 1"),
+        (dict(drift={"type": "Abrup"}), r"type must name a part, got 'Abrup' \(did you mean 'Abrupt'\?\)"),
         (dict(drift=3), "drift must be a Drift, got 3"),
         (dict(render_mode="human"), "render_mode must be one of ansi, got 'human'"),
     ],
@@ -244,7 +248,7 @@ def test_bad_calls_are_one_sentence_and_change_nothing() -> None:
             call()
     env.reset(seed=0)
     for options, message in (
-        ({"epsode": 1}, r"options must be one of episode, got 'epsode' .*"),
+        ({"epsode": 1}, r"options must be one of episode, got 'epsode' \(did you mean 'episode'\?\)"),
         ({"episode": -1}, "episode must be an integer of at least 0, got -1"),
         ([1], r"options must be a .*Mapping, got \[1\]"),
     ):

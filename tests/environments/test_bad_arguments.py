@@ -11,6 +11,7 @@ import pytest
 from driftwise.environments import (
     ContinuingMdp,
     LinearBandit,
+    LinearMdp,
     admission_control,
     cheung_two_armed,
     combination_lock,
@@ -35,12 +36,14 @@ from driftwise.environments.drift import (
     Constant,
     Gradual,
     Periodic,
+    Product,
     RandomWalk,
     Recorded,
     Repeat,
     Sum,
     Then,
 )
+from driftwise.environments.models.tabular import tabular_mdp
 from driftwise.environments.paths import Mixture, Rotation, Sinusoid, SphereWalk, abrupt_path
 from driftwise.environments.planning import diameter, policy_values
 from tests.examples import make, make_continuing
@@ -60,6 +63,10 @@ COUNTS = bandit(path=Rotation(0, 1, 9, 4.0), rewards="poisson", link="log")
 
 def tables(*anchors: Any) -> ContinuingMdp:
     return continuing_mdp(anchors, drift=Constant())
+
+
+def from_first(**given: Any) -> LinearMdp:
+    return tabular_mdp([(NOUGHT, HALVES)], horizon=2, drift=Constant(), rewards="mean", **given)
 
 
 def values_of(policy: np.ndarray) -> np.ndarray:
@@ -87,22 +94,31 @@ def values_of(policy: np.ndarray) -> np.ndarray:
         (lambda: Abrupt(()), "at must be increasing episodes… got ()"),
         (lambda: Abrupt((5, 3)), "at must be increasing episodes… got (5, 3)"),
         (lambda: Abrupt((0, 3)), "at must be an integer of at least 1… got 0"),
+        (lambda: Abrupt((1.5, 3)), "at must be an integer… got (1.5, 3)"),
+        (lambda: Abrupt("ab"), "at must be increasing episodes… got 'ab'"),
         (lambda: Abrupt(100), "at must be increasing episodes… got 100"),
         (lambda: Abrupt(((1, 2), (3, 4))), "at must be increasing episodes… got ((1, 2), (3, 4))"),
         (lambda: Abrupt((3,), num_anchors=1), "num_anchors must be an integer of at least 2… got 1"),
         (lambda: Gradual((3,)), "knots must be at least two increasing episodes… got (3,)"),
+        (lambda: Gradual((3, 3)), "knots must be increasing episodes… got (3, 3)"),
         (lambda: Gradual((-1, 3)), "knots must be an integer of at least 0… got -1"),
         (lambda: Periodic(0), "period must be a number above 0… got 0"),
+        (lambda: Periodic(math.inf), "period must be a number above 0… got inf"),
+        (lambda: Periodic((3.0, 4.0)), "period must be… got (3.0, 4.0)"),
         (lambda: Periodic(3, num_anchors=1), "num_anchors must be an integer of at least 2… got 1"),
         (lambda: RandomWalk(-0.1), "scale must be a number of at least 0… got -0.1"),
+        (lambda: RandomWalk((0.1, 0.2)), "scale must be… got (0.1, 0.2)"),
         (lambda: RandomWalk(0.1, seed=-1), "seed must be an integer of at least 0… got -1"),
         # Drifts made of drifts, and recorded ones
         (lambda: Then([], []), "drifts must list at least one Drift… got []"),
+        (lambda: Then(Constant(), [3]), "drifts must list at least one Drift… got Constant()"),
         (lambda: Then([Constant(), 3], [3]), "drifts must be a Drift… got 3"),
         (lambda: Then([Constant()] * 2, [0]), "at must be an integer of at least 1… got 0"),
         (lambda: Then([Constant()] * 2, [3, 4]), "at must have an episode for each drift… got [3, 4]"),
         (lambda: Then([Constant()], [3]), "at must have an episode for each drift but the first, 0… got [3]"),
         (lambda: Repeat(Constant(), 0), "period must be a positive integer… got 0"),
+        (lambda: Repeat(None, 3), "drift must be a Drift… got None"),
+        (lambda: Product([Constant]), "drifts must be a Drift… got <class"),
         (lambda: Sum([Constant()], [0]), "shares must be a number above 0… got 0"),
         (lambda: Sum([Constant()], [1, 2]), "shares must be one number for each of 1 drifts… got [1, 2]"),
         (lambda: Recorded([]), "weights must have at least one row… got []"),
@@ -111,6 +127,7 @@ def values_of(policy: np.ndarray) -> np.ndarray:
         (lambda: Recorded([0, np.nan]), "weights must be finite… got nan at index (1,)"),
         (lambda: Recorded([[1, 0], [1]]), "weights must be an array of numbers… got "),
         (lambda: Recorded([0, 1], knots=[3]), "knots must be as many as there are rows, 2… got [3]"),
+        (lambda: Recorded([0, 1], knots=[3, 3]), "knots must be increasing episodes… got [3, 3]"),
         (lambda: Recorded("none.csv"), "weights must be an array, or the name… got 'none.csv' (No such file"),
         # Paths
         (lambda: Mixture(ANCHORS, Constant()), "anchors must have shape (1, any), got (2, 3)"),
@@ -157,6 +174,7 @@ def values_of(policy: np.ndarray) -> np.ndarray:
         (lambda: latent_chains(poor_reward="x"), "poor_reward must be a number in [0, 1], got 'x'"),
         (lambda: latent_chains(drift=Periodic(9, num_anchors=6)), "drift must have at most 5 anchors, one"),
         (lambda: random_linear_mdp(num_states=0), "num_states must be a positive integer, got 0"),
+        (lambda: random_linear_mdp(dim=True), "dim must be a positive integer, got True"),
         (lambda: random_linear_mdp(concentration=0), "concentration must be a number above 0, got 0"),
         (lambda: random_linear_mdp(seed=-1), "seed must be an integer of at least 0, got -1"),
         (lambda: random_linear_mdp(rewards="coin"), "rewards must be one of mean, bernoulli, got 'coin'"),
@@ -179,6 +197,7 @@ def values_of(policy: np.ndarray) -> np.ndarray:
         (lambda: inventory(demands=2.0), "demands must be a list of numbers, one for each anchor, got 2.0"),
         (lambda: inventory(demands=(1.0, -2.0)), "demands must be a number above 0, got -2.0"),
         (lambda: inventory(drift=Periodic(9, num_anchors=3)), "drift must have at most 2 anchors, one"),
+        (lambda: inventory(price=0), "price must be a number above 0, got 0"),
         (lambda: machine_replacement(wear=(0.5, 1.5)), "wear must be a number in [0, 1], got 1.5"),
         (lambda: machine_replacement(replacement_cost=2), "replacement_cost must be a number in [0, 1], got"),
         (lambda: admission_control(fast=0.1), "fast must be a number in [0.2, 1], got 0.1"),
@@ -187,18 +206,23 @@ def values_of(policy: np.ndarray) -> np.ndarray:
         (lambda: diameter(np.ones((2, 1, 3))), "kernel must have shape (2, 1, 2), got (2, 1, 3)"),
         (lambda: diameter(HALVES, slack=-0.1), "slack must be a number of at least 0, got -0.1"),
         (lambda: make().variation(5, norm="pair"), "norm must be one of coordinates, pairs, got 'pair'"),
-        (lambda: make().variation(5, transition_norm="x"), "transition_norm must be one of … got 'x'"),
+        (lambda: make().variation(5, transition_norm="frobenious"), "transition_norm…mean 'frobenius'"),
         (lambda: make().variation(0), "num_episodes must be a positive integer, got 0"),
         (lambda: values_of(ALIKE[:-1]), "policy must have shape (3, 6, 2) or (3, 6), got (2, 6, 2)"),
         (lambda: values_of(2 * ALIKE), "policy must hold probabilities that sum to 1, got [1. 1.] at step 0"),
         (lambda: values_of(np.full((3, 6), 2)), "policy must hold actions from 0 to 1, got 2 at step 0, st"),
-        # Continuing MDPs
+        (lambda: values_of(np.full((3, 6), -1)), "policy must hold actions from 0 to 1, got -1"),
+        # Tables and continuing MDPs
+        (lambda: from_first(initial="first"), "initial must be one of uniform, got 'first'"),
         (lambda: tables(), "anchors must have at least one pair of rewards and probabilities, got none"),
         (lambda: tables((1, 2, 3)), "anchor 0 must be a pair of rewards and probabilities, got (1, 2, 3)"),
         (lambda: tables((NOUGHT[0], HALVES)), "reward of anchor 0 must have shape (any, any), got (2,)"),
         (lambda: tables((NOUGHT, HALVES[:1])), "kernel of anchor 0 must have shape (2, 2, 2), got (1, 2, 2)"),
         (lambda: tables((NOUGHT, HALVES), (ALIKE[0], HALVES)), "reward of anchor 1 must have shape (2, 2)"),
-        (lambda: tables(([[0, 0], [0, 1.5]], HALVES)), "theta: mean reward …state 1, action 1 is 1.5,"),
+        (
+            lambda: tables(([[0, 0], [0, 1.5]], HALVES)),
+            "reward of anchor 0 must lie in [0, 1], got 1.5 at state 1, action 1",
+        ),
         (
             lambda: tables((NOUGHT, ONE_WAY)),
             "tables must be communicating, got no way from state 1 to s… 0",

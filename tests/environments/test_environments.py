@@ -12,7 +12,7 @@ import pytest
 import driftwise as dw
 from driftwise.base import Spec
 from driftwise.environments import ENVIRONMENTS, LinearMdp, combination_lock, latent_chains
-from tests.examples import SIZES, make
+from tests.examples import DRIFTS, SIZES, make, make_bandit, make_continuing
 from tests.reference import planning
 from tests.reference.planning import best
 
@@ -190,4 +190,7 @@ def test_masses_that_cancel_are_allowed_as_in_the_paper_with_a_warning():
 def test_an_environment_prints_on_one_line():
     assert repr(make("combination_lock", TWO)).startswith("LinearMdp('combination_lock', Spec(num_states=6")
     assert "\n" not in repr(LinearMdp(**GOOD))
+    for shown in (make(), make_continuing()):
+        assert repr(shown).endswith(f", drift={DRIFTS['abrupt']})")
+    assert ", path=" in repr(make_bandit())
     assert repr(LinearMdp(**GOOD).variation(3)) == "Variation(reward_budget=0, transition_budget=0, total=0)"

@@ -172,6 +172,22 @@ def test_more_episodes_are_refused_where_they_change_what_exists(tables, place, 
 
 
 @pytest.mark.usefixtures("pretending")
+def test_a_claim_of_odd_cells_is_refused_in_one_sentence(run, capsys):
+    run(LOCK, SLOW)
+    path, own = Path("out/run.json"), ["lock", "slow", "{}"]
+    whole = json.loads(path.read_text())
+    assert whole["requests"][0]["tasks"][0]["cells"] == [own]
+    odd = [{"cells": cells} for cells in ([["q", "r", "{}"]], [own[:2]], [], [5])]
+    for changed in [*odd, {"first_run": -1}]:
+        whole["requests"][0]["tasks"][0] |= {"cells": [own]} | changed
+        path.write_text(json.dumps(whole))
+        capsys.readouterr()
+        assert run(LOCK, SLOW) == 2
+        said = "out/run.json is damaged: remove the folder or choose another"
+        assert capsys.readouterr().err == f"driftwise: error: {said}\n"
+
+
+@pytest.mark.usefixtures("pretending")
 def test_environments_are_added_to_the_only_one(run):
     only = LOCK.replace("environments.lock", "environment")
     assert run(only, FORGETS) == 0

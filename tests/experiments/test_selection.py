@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.experiments.outcomes import one_per_agent
+from driftwise.experiments.outcomes import choose_best_points
 from driftwise.simulation.results import select_holdout
 
 
@@ -23,7 +23,7 @@ POINTS = {  # of five runs, the first and the last choose
 
 
 def test_the_point_is_chosen_by_runs_that_are_not_shown():
-    agents, runs = one_per_agent(POINTS, NAMES)
+    agents, runs = choose_best_points(POINTS, NAMES)
     assert [*agents] == ["A*", "B"]
     assert agents["A*"].best == "A (x=1)"  # whatever the other runs say
     assert runs.tolist() == [1, 2, 3]
@@ -33,13 +33,14 @@ def test_the_point_is_chosen_by_runs_that_are_not_shown():
 
 
 def test_all_agents_are_shown_in_the_same_runs_and_none_is_lost():
-    agents, _ = one_per_agent(POINTS, NAMES)
+    agents, _ = choose_best_points(POINTS, NAMES)
     np.testing.assert_array_equal(agents["B"].result.cumulative_regret[:, -1], [1, 2, 3])
     assert {point for shown in agents.values() for point in shown.points} == {*POINTS}
 
 
 def test_without_a_grid_every_run_is_shown_under_its_own_label():
-    agents, runs = one_per_agent({"B": POINTS["B"], "C (x=1)": POINTS["A (x=1)"]}, {"B": "B", "C (x=1)": "C"})
+    points = {"B": POINTS["B"], "C (x=1)": POINTS["A (x=1)"]}
+    agents, runs = choose_best_points(points, {"B": "B", "C (x=1)": "C"})
     assert [*agents] == ["B", "C (x=1)"]
     assert runs.tolist() == [0, 1, 2, 3, 4]
 
@@ -52,7 +53,7 @@ def test_a_run_that_is_held_back_still_is_when_there_are_more():
 @pytest.mark.parametrize("num_runs", [1, 2])
 def test_too_few_runs_choose_and_are_shown(num_runs):
     few = {label: curves(result.regret[:num_runs, 0].tolist()) for label, result in POINTS.items()}
-    agents, runs = one_per_agent(few, NAMES)
+    agents, runs = choose_best_points(few, NAMES)
     assert len(runs) == num_runs
     finals = {label: result.cumulative_regret[:, -1].mean() for label, result in few.items()}
     assert agents["A*"].best == min(("A (x=1)", "A (x=2)"), key=finals.__getitem__)
@@ -60,4 +61,4 @@ def test_too_few_runs_choose_and_are_shown(num_runs):
 
 def test_two_agents_that_would_be_called_the_same_are_refused():
     with pytest.raises(ValueError, match=r"two agents are called 'A\*': rename one of them"):
-        one_per_agent({**POINTS, "A*": POINTS["B"]}, {**NAMES, "A*": "A*"})
+        choose_best_points({**POINTS, "A*": POINTS["B"]}, {**NAMES, "A*": "A*"})

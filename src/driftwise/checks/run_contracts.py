@@ -64,7 +64,6 @@ def check_agent(
     gap = float((first.optimal_values - first.values).min())
     require(environment.continuing or gap >= -TOLERANCE, f"regret must not be negative, got {gap}")
     start = layout_of(environment.to_arrays(needs=agent.needs).begin(agent))
-    curves = {"value": first.values, "reward": first.returns, **first.diagnostics}
     lowest = np.inf
     for run in range(num_runs):
         for t, played in enumerate(_play(agent, environment, num_episodes, seed=seed, run=run)):
@@ -77,8 +76,10 @@ def check_agent(
             for name, number in diagnostics.items():
                 finite = np.ndim(number) == 0 and bool(np.isfinite(number))
                 require(finite, f"diagnostics must be finite numbers, got {name} {number} {where}")
-            for name, number in {"value": record.value, "reward": record.reward, **diagnostics}.items():
-                away = abs(float(number) - float(curves[name][run, t]))
+            compared = [("value", record.value, first.values), ("reward", record.reward, first.returns)]
+            compared += [(name, number, first.diagnostics[name]) for name, number in diagnostics.items()]
+            for name, number, curve in compared:
+                away = abs(float(number) - float(curve[run, t]))
                 require(away <= TOLERANCE, f"the simulator must equal NumPy, got {name} {away} away {where}")
             require_layout("state", played.carry, start, where)
             value = float(np.asarray(played.plan.value)[int(played.episode.states[0])])

@@ -1,4 +1,7 @@
 # Written by `make generated` from the names of driftwise.environments.
+from driftwise.environments.average_reward import continuing_river_swim as continuing_river_swim
+from driftwise.environments.average_reward import random_communicating_mdp as random_communicating_mdp
+from driftwise.environments.average_reward import two_state_switch as two_state_switch
 from driftwise.environments.drifting_bandits import cheung_two_armed as cheung_two_armed
 from driftwise.environments.drifting_bandits import dynamic_pricing as dynamic_pricing
 from driftwise.environments.drifting_bandits import hard_bandit as hard_bandit
@@ -26,9 +29,6 @@ from driftwise.environments.mdps.sparse_rewards import four_rooms as four_rooms
 from driftwise.environments.mdps.sparse_rewards import river_swim as river_swim
 from driftwise.environments.models.continuing_mdp import ContinuingMdp as ContinuingMdp
 from driftwise.environments.models.continuing_mdp import continuing_mdp as continuing_mdp
-from driftwise.environments.models.continuing_mdp import continuing_river_swim as continuing_river_swim
-from driftwise.environments.models.continuing_mdp import random_communicating_mdp as random_communicating_mdp
-from driftwise.environments.models.continuing_mdp import two_state_switch as two_state_switch
 from driftwise.environments.models.linear_bandit import LinearBandit as LinearBandit
 from driftwise.environments.models.linear_mdp import LinearMdp as LinearMdp
 register = register_environment

@@ -69,9 +69,6 @@ class Environment(ABC):
     def spec(self) -> Spec:
         """The sizes of the problem."""
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {self.spec})"
-
     def with_description(self, name: str, config: Mapping[str, Any]) -> Self:
         """Return a copy of this environment with another name and configuration."""
         twin = copy.copy(self)

@@ -145,8 +145,8 @@ def read_agent_table(path: str, content: Mapping[str, Any], facts: Facts) -> Age
         bases = [table.build({**table.values, **chosen}) for chosen in _combinations(lists)]
         given["base"] = tuple(agent for agent, _ in bases) if algorithm.takes_arms else bases[0][0]
         variation = bases[0][1]
-    for kind in {"detector", "forgetting", "exploration"} & parameters.keys():
-        if isinstance(given.get(kind), dict):
+    for kind in ("detector", "forgetting", "exploration"):
+        if kind in parameters and isinstance(given.get(kind), dict):
             given[kind] = _make_member(f"{path}.{kind}", kind, given[kind], facts.num_episodes)
 
     def build(values: Mapping[str, Any]) -> tuple[Agent, float | None]:

@@ -242,7 +242,7 @@ class Selection(NamedTuple):
     runs: np.ndarray
 
 
-def one_per_agent(points: Mapping[str, Result], names: Mapping[str, str]) -> Selection:
+def choose_best_points(points: Mapping[str, Result], names: Mapping[str, str]) -> Selection:
     """Return every agent of an environment with the point that represents it, of points and names by labels.
 
     The label of a grid is its name and a mark. Its best point has the lowest mean final regret over the runs

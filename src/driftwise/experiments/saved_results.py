@@ -36,7 +36,7 @@ _CHECKPOINTS = "tasks"  # a folder with a checkpoint of each task
 _SEPARATE = ("summary", "finding", "import", "episodes", "runs", "seed", "environment")  # not compared
 _HISTORY = {"begun": WORD, "episodes": COUNT, "runs": COUNT, "agents": LIST, "environments": LIST}
 _TABLES = {"agents": TABLE, "environments": TABLE}
-_TASK = {"cells": LIST, "first_run": COUNT, "hash": WORD}
+_TASK = {"cells": [[WORD]], "first_run": COUNT, "hash": WORD}
 _CLAIM_SHAPE = {"requests": [{**_HISTORY, "seed": COUNT, "experiment": _TABLES, "tasks": [_TASK]}]}
 
 
@@ -57,7 +57,7 @@ def merge_with_folder(folder: Path, study: Study) -> Study:
     if last and (changes := ", ".join(_changes(last, wanted))):
         raise _refusal(folder, changes)
     work, num_runs, added = [], Counter(), []
-    for group, known_hash in _claimed_groups(study, requests):
+    for group, known_hash in _claimed_groups(folder, study, requests):
         if last and study.num_episodes > last["episodes"] and content_hash(group.task) != known_hash:
             own = join_keys("agents", group.name), join_keys("environments", group.environment_label)
             why = f"since {' in '.join(own)} is another in a run of {study.num_episodes}"
@@ -82,16 +82,22 @@ def merge_with_folder(folder: Path, study: Study) -> Study:
     return replace(study, requests=tuple(requests), work=tuple(work))
 
 
-def _claimed_groups(study: Study, requests: list[ConfigTable]) -> Iterator[tuple[TaskGroup, str]]:
+def _claimed_groups(
+    folder: Path, study: Study, requests: list[ConfigTable]
+) -> Iterator[tuple[TaskGroup, str]]:
     """Yield the groups that requests have added, as the study has them now, and their hashes as they were."""
     points = ((group, label) for group in study.groups for label in group.points)
     owners = {group.cell(group.points[label]): (group, label) for group, label in points}
     for request in requests:
         for task in request["tasks"]:
-            found = [owners[environment, agent, values] for environment, agent, values in task["cells"]]
-            points = {label: group.points[label] for group, label in found}
             runs = task["first_run"], request["runs"] - task["first_run"]
-            yield found[0][0].restrict(points, *runs), task["hash"]
+            try:
+                found = [owners[environment, agent, values] for environment, agent, values in task["cells"]]
+                points = {label: group.points[label] for group, label in found}
+                claimed = found[0][0].restrict(points, *runs)
+            except (KeyError, IndexError, ValueError):
+                raise _damage(folder / CLAIM) from None
+            yield claimed, task["hash"]
 
 
 def _read_requests(folder: Path) -> list[ConfigTable]:
@@ -106,10 +112,14 @@ def _read_requests(folder: Path) -> list[ConfigTable]:
         if not age:
             require_shape("", claim, _CLAIM_SHAPE, whole=True)
     except (ValueError, KeyError, TypeError):
-        raise ValueError(f"{path} is damaged: remove the folder or choose another") from None
+        raise _damage(path) from None
     if age:
         raise _refusal(folder, f"version of driftwise, {'a newer' if age > 0 else 'an older'} one")
     return claim["requests"]
+
+
+def _damage(path: Path) -> ValueError:
+    return ValueError(f"{path} is damaged: remove the folder or choose another")
 
 
 def _refusal(folder: Path, changes: str) -> ValueError:

@@ -221,8 +221,7 @@ def make_env(
     maker: str, *, observe: str = "state", render_mode: str | None = None, **parameters: Any
 ) -> LinearMdpEnv:
     """Return the environment of a maker of `driftwise.environments`; parts may be plain dictionaries."""
-    environment: Any = build_environment(require_choice("maker", maker, list(MAKERS.values())), **parameters)
-    return LinearMdpEnv(environment, observe=observe, render_mode=render_mode)
+    return LinearMdpEnv(_build_by_name(maker, parameters), observe=observe, render_mode=render_mode)
 
 
 def make_vector_env(
@@ -234,11 +233,16 @@ def make_vector_env(
     **parameters: Any,
 ) -> LinearMdpVectorEnv:
     """Return copies as one vector environment; `max_episode_steps` can be the horizon alone."""
-    environment = make_env(maker, **parameters).environment
+    environment = _build_by_name(maker, parameters)
     if max_episode_steps not in (None, environment.spec.horizon):
         expected = f"be the horizon, {environment.spec.horizon}, or left out"
         raise ArgumentError("max_episode_steps", expected, max_episode_steps)
     return LinearMdpVectorEnv(environment, num_envs, observe=observe)
+
+
+def _build_by_name(maker: str, parameters: Info) -> LinearMdp:
+    environment: Any = build_environment(require_choice("maker", maker, list(MAKERS.values())), **parameters)
+    return environment
 
 
 def _require_reset(*, started: bool) -> None:

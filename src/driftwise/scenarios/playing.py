@@ -1,6 +1,7 @@
 """Play a scenario with any policy: one run, or all runs as a task of an engine."""
 
 import json
+import math
 import pickle
 import platform
 import time
@@ -11,11 +12,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from driftwise.base.provenance import digest_code, provenance
+from driftwise.base.schema import require_shape
 from driftwise.base.validation import ArgumentError
 from driftwise.scenarios.contestants import PolicyMaker, policy_named
 from driftwise.scenarios.rounds import BanditRounds, MdpRounds, Rounds
 from driftwise.scenarios.scenario import Scenario
 from driftwise.simulation.tasks import read_progress
+
+_ROUNDING = 1e-9  # by which the regret of a round may be below 0
 
 
 class ScenarioRun(NamedTuple):
@@ -67,7 +71,7 @@ class ScenarioOutcome(NamedTuple):
     """The regret and the scores of all runs of a policy in a scenario, or why it could not play."""
 
     regret: np.ndarray  # [runs]
-    scores: tuple[Mapping[str, Any], ...]  # of each run
+    scores: tuple[Mapping[str, Any], ...]  # of each run, its regret among them
     error: str = ""
 
 
@@ -151,11 +155,16 @@ class ScenarioWork:
 
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
         """Continue from a checkpoint of the same task."""
-        done, self.seconds = read_progress(checkpoint, self.task.num_episodes)
-        self._before, runs, self.error = (str(checkpoint[name]) for name in ("origin", "runs", "error"))
-        self._runs = json.loads(runs)
-        if done != self.done:
-            raise ArgumentError("runs", f"be of the {done} rounds that were played", self._runs)
+        done, seconds = read_progress(checkpoint, self.task.num_episodes)
+        origin, stored, error = (str(checkpoint[name]) for name in ("origin", "runs", "error"))
+        runs, rounds = json.loads(stored), self.task.num_episodes // self.task.scenario.runs
+        require_shape("runs", runs, [{"regret": (float,)}], whole=True)
+        regret = [run["regret"] for run in runs]
+        if not all(-_ROUNDING * rounds <= own < math.inf for own in regret):
+            raise ArgumentError("regret", "be finite and not negative", regret)
+        if done != (self.task.num_episodes if error else rounds * len(runs)) or (error and runs):
+            raise ArgumentError("runs", f"be of the {done} rounds that were played", runs)
+        self.seconds, self._before, self._runs, self.error = seconds, origin, runs, error
 
     def result(self) -> ScenarioOutcome:
         """Return the outcome of all finished runs."""

@@ -20,7 +20,6 @@ import numpy as np
 from driftwise.base.files import replace_file, resolve_file
 from driftwise.base.provenance import provenance
 from driftwise.base.schema import COUNT, LIST, NULL, TABLE, WORD, require_shape
-from driftwise.base.validation import ArgumentError
 from driftwise.simulation.simulator import SECONDS_AT_ONCE, STATE
 from driftwise.simulation.tasks import Job, Task, Work, read_progress
 
@@ -162,7 +161,7 @@ def drop_outdated(path: Path, simulation: Work) -> None:
 def restore_checkpoint(content: bytes, path: Path, simulation: Work) -> None:
     """Restore a task from the content of the checkpoint at `path`."""
     arrays = load_checkpoint(content, path, simulation)
-    with _corrupt_file_errors(path, ArgumentError):
+    with _corrupt_file_errors(path, ValueError):
         simulation.restore(arrays)
 
 

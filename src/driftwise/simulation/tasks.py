@@ -64,7 +64,7 @@ class Work(Protocol):
     def platform(self) -> str: ...  # the kind of device it runs on: `"cpu"` or `"gpu"`
     def advance(self, seconds: float | None = None) -> None: ...  # play on, for about so many seconds
     def checkpoint(self) -> dict[str, np.ndarray]: ...  # all that `restore` needs, with `origin` as JSON
-    def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None: ...  # or an `ArgumentError`
+    def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None: ...  # or a `ValueError`
     def result(self) -> Any: ...  # the outcome of all finished episodes
 
 

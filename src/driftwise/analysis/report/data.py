@@ -27,7 +27,7 @@ from driftwise.analysis.statistics import (
 )
 from driftwise.analysis.statistics.formatting import format_count
 from driftwise.environments.environment import ENVIRONMENTS, Environment, build_environment
-from driftwise.experiments.outcomes import MARK, Selection, one_per_agent
+from driftwise.experiments.outcomes import MARK, Selection, choose_best_points
 from driftwise.experiments.results_folder import (
     CURVE_COLUMNS,
     CURVE_FORMATS,
@@ -76,7 +76,8 @@ class ReportData:
         manifest, place, first = self.manifest, self.environment_label, next(iter(self.points.values()))
         own = (agent for agent in manifest["agents"] if agent["environment"] == place)
         entries = {str(agent["label"]): {"name": agent["label"], **agent} for agent in own}
-        selection = one_per_agent(self.points, {label: str(entries[label]["name"]) for label in self.points})
+        names = {label: str(entries[label]["name"]) for label in self.points}
+        selection = choose_best_points(self.points, names)
         results = {label: agent.result for label, agent in selection.agents.items()}
         scores = np.stack([result.cumulative_regret[:, -1] for result in results.values()], axis=1)
         ranks = average_ranks(scores.mean(axis=0))

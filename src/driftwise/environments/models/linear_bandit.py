@@ -165,6 +165,9 @@ class LinearBandit(Environment):
         if self.rewards == "bernoulli" and self.link == "log":
             raise ArgumentError("link", "be 'identity' or 'logistic' for coins", self.link)
 
+    def __repr__(self) -> str:
+        return f"LinearBandit({self.name!r}, {self.spec}, path={self.path})"
+
     @property
     def spec(self) -> Spec:
         return Spec.bandit(dim=self.arms.dim, num_arms=self.arms.num_arms)

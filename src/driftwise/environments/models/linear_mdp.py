@@ -29,7 +29,7 @@ class ModelInputs(NamedTuple):
     """The model of an episode."""
 
     mixture: Array  # [J]
-    optimal_values: Array  # [S] V* of the first step; the best gain where there are no episodes
+    optimal: Array  # [S] V* of the first step; the best gain where there are no episodes
 
 
 class LinearMdpArrays(NamedTuple):
@@ -65,6 +65,11 @@ class LinearMdpArrays(NamedTuple):
         at_once = max(1, _MODEL_ENTRIES // self.mu[0].size)
         return ModelInputs(path, map_batched(optimal, path, at_once=at_once))
 
+    def reward(self, mean: Array, luck: Array) -> Array:
+        """Return the rewards of pairs with these means, given uniform numbers."""
+        xp = namespace(mean)
+        return xp.where(self.coin_rewards, xp.astype(luck < mean, mean.dtype), mean)
+
     def advance(self, agent: Agent, carry: Carry, inputs: ModelInputs, run_key: Key, t: Any) -> PlayedEpisode:
         xp, dtype, features, rows = namespace(self.theta), self.theta.dtype, self.features, self.table.values
         horizon, num_actions = self.theta.shape[1], features.shape[1]
@@ -89,10 +94,10 @@ class LinearMdpArrays(NamedTuple):
         _, (states, actions, successors) = scan(step, start, (steps, cumulative_mu, luck[1::2], choices))
         visited = rows[states * num_actions + actions]
         means = xp.sum(visited * model.theta, axis=-1)
-        rewards = xp.where(self.coin_rewards, xp.astype(luck[2::2] < means, dtype), means)
+        rewards = self.reward(means, luck[2::2])
         episode = Episode(states, actions, visited, rewards, successors)
         value = planning.policy_values(features, model, plan.policy)[0][start]
-        record = Record(xp.sum(episode.rewards), value, inputs.optimal_values[start])
+        record = Record(xp.sum(episode.rewards), value, inputs.optimal[start])
         learnt = Carry(agent.update(carry.state, table, plan, episode))
         return PlayedEpisode(carry.state, table, plan, episode, record, learnt)
 
@@ -167,6 +172,9 @@ class LinearMdp(Environment):
         if bound > root:
             what = f"the norm of the total variations |mu|(S) is {bound:.6g}, above sqrt(dim) = {root:.6g}"
             warnings.warn(f"mu: {what}, so radii for this model need its mu_bound", stacklevel=3)
+
+    def __repr__(self) -> str:
+        return f"LinearMdp({self.name!r}, {self.spec}, drift={self.drift})"
 
     @property
     def spec(self) -> Spec:

@@ -6,9 +6,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from driftwise.base.validation import ArgumentError, as_array, require_array
+from driftwise.base.validation import ArgumentError, as_array, require_array, require_choice
 from driftwise.environments.drift import Drift
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
+from driftwise.environments.models.model_checks import MODEL_TOLERANCE
 
 Tables = tuple[ArrayLike, ArrayLike]  # mean rewards [S, A] and probabilities [S, A, S]
 
@@ -32,18 +33,24 @@ def tabular_mdp(
             raise ArgumentError(f"anchor {number}", "be a pair of rewards and probabilities", anchor)
         sizes = tables[0][0].shape[-2:] if tables else (None, None)
         reward = _table(f"reward of anchor {number}", anchor[0], sizes, horizon)
+        bad = np.argwhere((reward < -MODEL_TOLERANCE) | (reward > 1 + MODEL_TOLERANCE))
+        for *step, state, action in bad[:1].tolist():
+            got = f"{reward[*step, state, action]:g} at state {state}, action {action}"
+            raise ArgumentError(f"reward of anchor {number}", "lie in [0, 1]", reward, got)
         sizes = (*reward.shape[-2:], reward.shape[-2])
         tables.append((reward, _table(f"kernel of anchor {number}", anchor[1], sizes, horizon)))
     if not tables:
         raise ArgumentError("anchors", "have at least one pair of rewards and probabilities", anchors, "none")
     num_states, num_actions = tables[0][0].shape[-2:]
     dim, identity = num_states * num_actions, np.eye(num_states)
-    first = np.full(num_states, 1 / num_states) if isinstance(initial, str) else initial
+    if isinstance(initial, str):
+        require_choice("initial", initial, ["uniform"])
+        initial = np.full(num_states, 1 / num_states)
     return LinearMdp(
         np.eye(dim).reshape(num_states, num_actions, dim),
         _at_steps([reward for reward, _ in tables], horizon),
         _at_steps([kernel for _, kernel in tables], horizon, num_states),
-        identity[0] if first is None else first,
+        identity[0] if initial is None else initial,
         drift,
         rewards,
         successor_features=identity,  # which span every measure
