@@ -192,7 +192,7 @@ def manifest_of(study: Study, outcomes: Sequence[AgentOutcome]) -> dict[str, Any
         tuned = {} if outcome.variation is None else {"variation": outcome.variation}
         own = {"point": dict(outcome.values), "parameters": outcome.result.manifest["agent"], **tuned}
         agents.append({**names, **own, "seconds": round(outcome.seconds, 3)})
-    tasks = {group.environment_label: group.task for group in study.groups}
+    environments = study.environments.items()
     return {
         "experiment": study.experiment.name,
         "config": study.experiment.config,
@@ -201,9 +201,7 @@ def manifest_of(study: Study, outcomes: Sequence[AgentOutcome]) -> dict[str, Any
         "history": [{key: request[key] for key in _HISTORY} for request in study.requests],
         **{key: common[key] for key in ("record_every", "precision", "platform")},
         "environments": {own.environment_label: own.result.manifest["environment"] for own in outcomes},
-        "random_regret": {
-            label: random_regret(task.environment, task.num_episodes) for label, task in tasks.items()
-        },
+        "random_regret": {label: random_regret(own, study.lengths[label]) for label, own in environments},
         "agents": agents,
         "seconds": round(sum(outcome.seconds for outcome in outcomes), 3),
         **origin,

@@ -50,19 +50,11 @@ class Study:
     num_episodes: int
     num_runs: int
     seed: int
+    environments: Mapping[str, Environment]  # by their labels
+    lengths: Mapping[str, int]  # episodes of a run in each environment
     groups: tuple[TaskGroup, ...]  # all agents in all environments, in the order of the file
     work: tuple[TaskGroup, ...]  # groups as they are run: in a folder that grew, a cell may be in several
     requests: tuple[ConfigTable, ...] = ()  # to its folder, as the claim has them
-
-    @property
-    def environments(self) -> dict[str, Environment]:
-        """The environments by their labels."""
-        return {group.environment_label: group.task.environment for group in self.groups}
-
-    @property
-    def lengths(self) -> dict[str, int]:
-        """Episodes of a run in each environment."""
-        return {group.environment_label: group.task.num_episodes for group in self.groups}
 
 
 def prepare(
@@ -78,10 +70,12 @@ def prepare(
         if value is not None:
             sizes[name] = require_count(name, value, **tasks.COUNTS[name])
     load_plugins(experiment.import_)
-    environments = [*_environments(experiment, sizes["num_episodes"])]  # first, for their errors
+    places = [*_environments(experiment, sizes["num_episodes"])]  # first, for their errors
     runs = sizes["num_runs"], sizes["seed"]
-    groups = tuple(group for place in environments for group in _groups(experiment, *place, *runs))
-    return Study(experiment, **sizes, groups=groups, work=groups)
+    groups = tuple(group for place in places for group in _groups(experiment, *place, *runs))
+    environments = {label: environment for label, environment, _ in places}
+    lengths = {label: length for label, _, length in places}
+    return Study(experiment, **sizes, environments=environments, lengths=lengths, groups=groups, work=groups)
 
 
 def _environments(experiment: Experiment, num_episodes: int) -> Iterator[tuple[str, Environment, int]]:
