@@ -244,6 +244,12 @@ def test_every_statement_says_what_and_where_and_mathematics_is_what_the_agent_c
     assert [name for name, lemma in LEMMAS.items() if lemma.group == "mathematics"] == expected
 
 
+def test_a_statement_with_an_unknown_condition_is_not_checked_as_if_it_were_met(monkeypatch) -> None:
+    monkeypatch.setitem(LEMMAS, "misspelt", dataclasses.replace(LEMMAS["optimism"], needs=("optimsm",)))
+    with pytest.raises(KeyError, match="optimsm"):
+        audited(agent("epsilon_greedy_lsvi"), make())
+
+
 def test_an_environment_that_is_met_for_a_part_is_audited_in_that_part() -> None:
     table = dict(type="random_linear_mdp", num_states=6, num_actions=2, dim=12, horizon=3)
     environments = {"half": {**table, "episodes": "50%"}, "whole": table}

@@ -176,6 +176,13 @@ def test_a_stopped_benchmark_goes_on_to_the_same_bytes(tmp_path, played):
     assert len(played) == number + 3
 
 
+def test_a_folder_of_an_older_version_is_refused_and_stays_as_it_was(tmp_path, capsys):
+    (tmp_path / "cells.jsonl").write_text("{}")
+    assert bench(tmp_path) == 2
+    assert "--out must be a new folder" in capsys.readouterr().err
+    assert not (tmp_path / "tasks").exists()
+
+
 @pytest.mark.usefixtures("tiny")
 def test_cells_of_other_code_are_played_again_and_stay_for_that_code(tmp_path, monkeypatch, played):
     for code, number in [("one", 7), ("other", 14), ("one", 14)]:

@@ -10,10 +10,13 @@ from rich.cells import cell_len
 from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.docstrings import plain_formula
 from driftwise.analysis.entries import KINDS, entry_text, find_papers, papers
+from driftwise.base.part import CONFIGURABLE
 from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import experiment_of, prepare
 
-NAMES = [(kind, row[0].text) for kind, table in KINDS.items() for row in table().rows]
+LISTED = [(kind, row[0].text) for kind, table in KINDS.items() for row in table().rows]
+OTHERS = {name for name, cls in CONFIGURABLE.items() if not cls.__module__.startswith("driftwise.")}
+NAMES = [(kind, name) for kind, name in LISTED if name not in OTHERS]
 TOP: dict[str, Any] = dict(name="shown", summary="shown", episodes=1000, runs=2)
 WORLD = {"type": "combination_lock"}
 AGENTS = {"u": {"algorithm": "uniform"}}

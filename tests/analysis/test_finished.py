@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 import driftwise as dw
 from driftwise.__main__ import main
+from driftwise.analysis import finished
 from driftwise.analysis.finished import FinishedStudy
 from driftwise.environments import Environment
 from driftwise.experiments import Experiment
@@ -74,6 +76,15 @@ def test_a_saved_study_is_a_folder_that_the_commands_read(study, tmp_path, capsy
     manifest = json.loads((folder / "manifest.json").read_text())
     assert "agents" not in manifest["config"]  # no file could say them
     assert {entry["name"] for entry in manifest["agents"]} == {*AGENTS}
+
+
+def test_a_saved_study_stays_whole_if_another_cannot_be_written_there(study, tmp_path, monkeypatch):
+    study.save(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    monkeypatch.setattr(finished, "write_files", Mock(side_effect=OSError(28, "No space left")))
+    with pytest.raises(OSError, match="No space left"):
+        study.save(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_a_report_is_written_in_the_format_of_its_suffix(study, tmp_path):

@@ -468,6 +468,7 @@ good, pair = np.arange(4.0), {"a": np.arange(4.0), "b": np.arange(4.0)}
         (lambda: bootstrap_interval(good, method="bc"), "method must be one of bca, percentile, got 'bc'"),
         (lambda: bootstrap_interval(good, num_resamples=0), "num_resamples must be a positive integer"),
         (lambda: bootstrap_interval(good, seed=-1), "seed must be an integer of at least 0"),
+        (lambda: jackknife_interval(good[:1], np.log, level=7), "level must be a number in (0, 1], got 7"),
         (lambda: bootstrap_interval(good, level=0), "level must be a number in (0, 1], got 0"),
         (lambda: paired_difference(good, good[:3]), "must have the same number of runs, got 4 and 3"),
         (lambda: paired_difference(good, good[:, None]), "must have the same shape, got (4,) and (4, 1)"),

@@ -95,7 +95,7 @@ def test_quickstart_writes_what_the_simulator_gives(tmp_path, small):
     environment = manifest["environments"]["combination_lock"]
     assert environment["name"] == "combination_lock"
     assert environment["drift"] == {"type": "Abrupt", "at": [10], "num_anchors": 2}
-    assert {"python", "driftwise", "jax", "numpy", "pyarrow"} <= set(manifest["versions"])
+    assert {"python", "driftwise", "jax", "numpy", "pyarrow", "matplotlib"} <= set(manifest["versions"])
     assert manifest["versions"]["driftwise"] == dw.__version__
     facts = dict(experiment="quickstart", num_episodes=20, num_runs=2, seed=3, device="cpu", platform="cpu")
     assert manifest.items() >= {**facts, "config": QUICKSTART.config}.items()
@@ -127,6 +127,8 @@ def test_running_again_leaves_all_files_alone_and_says_so(tmp_path, small):
     assert "All of it was there already; no file was changed." in small(quiet=False)[2]
     assert names(tmp_path) == sorted([*FILES, *AROUND, "notes.txt"])
     assert {name: (tmp_path / name).stat().st_mtime_ns for name in before} == before
+    (tmp_path / "regret.png").unlink()
+    assert "already" not in small(quiet=False)[2]
 
 
 @pytest.mark.usefixtures("pretending")

@@ -196,11 +196,11 @@ def alarm_scores(alarms: Sequence[int], changes: Sequence[int], num_rounds: int)
     """
     num_rounds = require_count("num_rounds", num_rounds)
     at = _increasing("changes", changes, 1, num_rounds).tolist()
-    rung = _increasing("alarms", alarms, 0, num_rounds)
+    alarm_rounds = _increasing("alarms", alarms, 0, num_rounds)
     stretches = itertools.pairwise([*at, num_rounds])
-    first = [rung[(rung >= change) & (rung < end)][:1] - change for change, end in stretches]
-    delays = tuple(int(delay[0]) for delay in first if len(delay))
-    return Alarms(delays, len(at) - len(delays), 1000 * (len(rung) - len(delays)) / num_rounds)
+    between = [alarm_rounds[(alarm_rounds >= change) & (alarm_rounds < end)] for change, end in stretches]
+    delays = tuple(int(rounds[0] - change) for change, rounds in zip(at, between, strict=True) if len(rounds))
+    return Alarms(delays, len(at) - len(delays), 1000 * (len(alarm_rounds) - len(delays)) / num_rounds)
 
 
 def _checked(values: Any, optimal: Any) -> tuple[np.ndarray, np.ndarray]:

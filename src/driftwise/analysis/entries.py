@@ -50,24 +50,28 @@ def _makers_table(kind: str) -> Table:
     return Table.of(kind, words(_singular(kind), "what it is"), rows)
 
 
+def _experiments_table() -> Table:
+    rows = [(name, experiment.summary) for name, experiment in EXPERIMENTS.items()]
+    return Table.of("experiments", words("experiment", "what happens"), rows)
+
+
+def _scenarios_table() -> Table:
+    """Return the words that names of scenarios are made of."""
+    rows = [(level, part, text) for part, levels in LEVELS.items() for level, text in levels.items()]
+    columns = words("scenario", "in PROBLEM/MOVE-STRENGTH/FEEDBACK/START", "what it is")
+    return Table.of("scenarios", columns, rows)
+
+
 def _singular(kind: str) -> str:
     return kind if kind == "arms" else kind.removesuffix("s")
 
 
 _PARTS = ("drifts", "paths", "arms", "corruptions", "forgettings", "explorations", "detectors")
 KINDS: dict[str, Callable[[], Table]] = {
-    "experiments": lambda: Table.of(
-        "experiments",
-        words("experiment", "what happens"),
-        ((name, own.summary) for name, own in EXPERIMENTS.items()),
-    ),
+    "experiments": _experiments_table,
     "algorithms": algorithms_table,
     "environments": functools.partial(_makers_table, "environments"),
-    "scenarios": lambda: Table.of(  # of the words that their names are made of
-        "scenarios",
-        words("scenario", "in PROBLEM/MOVE-STRENGTH/FEEDBACK/START", "what it is"),
-        [(level, part, text) for part, levels in LEVELS.items() for level, text in levels.items()],
-    ),
+    "scenarios": _scenarios_table,
     **{kind: functools.partial(_makers_table, kind) for kind in _PARTS},
 }
 

@@ -161,10 +161,11 @@ class FinishedStudy:
 
     def write(self, folder: Path) -> list[Path]:
         """Write results and manifest into an existing folder, without a figure; see `save`."""
-        (folder / FIGURE).unlink(missing_ok=True)  # of older results
         table = results_folder.parquet_bytes(results_folder.results_table(self._results()))
         manifest = results_folder.sealed_manifest(self.manifest, table)  # written last
-        return write_files(folder, {results_folder.RESULTS: table, results_folder.MANIFEST: manifest})
+        paths = write_files(folder, {results_folder.RESULTS: table, results_folder.MANIFEST: manifest})
+        (folder / FIGURE).unlink(missing_ok=True)  # of older results
+        return paths
 
     def write_figure(self, folder: Path) -> Path:
         """Write the figure of the results into an existing folder."""

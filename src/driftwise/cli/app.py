@@ -103,8 +103,8 @@ def complete_experiments() -> list[str]:
 FOLDER_OR_CURVES = "A folder written by 'driftwise run', or a CSV or Parquet file of curves."
 _DEFAULT = "  [default: the experiment's]"
 _ENGINE = (
-    "Where to run: processes (this machine) or ray (a Ray cluster, of the address in RAY_ADDRESS, else a "
-    "running one, else a new one here)."
+    "Where to run: processes (this machine) or ray (a Ray cluster: the one at RAY_ADDRESS, else a "
+    "running one, else a new one on this machine)."
 )
 
 FILE_OR_NAME = argument(
@@ -133,7 +133,7 @@ def _driftwise(
     ),
     imports: list[str] | None = option(
         "MODULE",
-        "Load a module with your own algorithms, environments or parts. May stand anywhere, and repeat.",
+        "Load a module with your own algorithms, environments or parts. May stand anywhere and be repeated.",
         "--import",
     ),
 ) -> None:
@@ -166,9 +166,9 @@ def run_command_line(arguments: Sequence[str]) -> int:
         if "_DRIFTWISE_COMPLETE" in os.environ:  # a shell asks what may come next; it ends the process
             parser.main([], prog_name="driftwise")
         imports, others = split_imports(list(arguments) or ["--help"])
-        command = next((word for word in others if not word.startswith("-")), None)
-        if command is not None:
-            check(require_choice, "command", command, list(parser.commands))
+        name = next((word for word in others if not word.startswith("-")), None)
+        if name is not None:
+            check(require_choice, "command", name, list(parser.commands))
         with parser.make_context("driftwise", [*imports, *others]) as context:
             parser.invoke(context)
         sys.stdout.flush()

@@ -7,10 +7,10 @@ import typer
 
 from driftwise.base.validation import require_choice
 from driftwise.cli import app
-from driftwise.cli.app import check
+from driftwise.cli.app import InputError, check
 from driftwise.cli.output import json_text, open_page, print_table
 
-_BUILT_IN = "An experiment.  [default: small MDPs and bandits: stationary, abrupt, gradual]"
+_BUILT_IN = "An experiment.  [default: small MDPs and bandits, stationary and with abrupt or gradual drift]"
 
 
 @app.command(
@@ -22,12 +22,12 @@ def _audit(
     file_or_name: str | None = app.argument("FILE|NAME", _BUILT_IN, app.complete_experiments, default=None),
     episodes: int | None = app.EPISODES,
     runs: int = app.int_option("--runs", "Runs of each agent.", default=1),
-    stride: int | None = app.int_option("--stride", "Check every N-th episode.  [default: about 200 of all]"),
+    stride: int | None = app.int_option("--stride", "Check every N-th episode.  [default: about 200 checks]"),
     seed: int | None = app.SEED,
     agent: str | None = app.option("LABEL", "Audit only this agent.  [default: all]"),
     beta_scale: float | None = app.float_option(
         "--beta-scale",
-        "Explore with C times theory's radius for the true σ and S.  [default: the agents' own]",
+        "Explore with C times the radius of theory for the true σ and S.  [default: the agents' own radius]",
         metavar="C",
         at_least=0,
     ),
@@ -48,6 +48,8 @@ def _audit(
     sizes = dict(num_episodes=episodes, num_runs=runs, seed=seed)
     if file_or_name is not None:
         studies = [check(find_study, file_or_name, **sizes)]
+    elif episodes is not None and episodes < 3:
+        raise InputError(f"--episodes must be at least 3 without a FILE|NAME, got {episodes}")
     else:
         studies = [check(prepare, experiment, **sizes) for experiment in builtin_experiments()]
     if agent is not None:
@@ -77,7 +79,8 @@ def _print_audit(audit: Any) -> None:
     for group, findings in grouped(audit.findings).items():
         print(f"\n{group}:")
         print_table(findings_table(worst_of(findings), "audit").without("about"))
-    for finding in [*audit.violated, *(own for own in audit.findings if own.verdict == "not promised")]:
+    unpromised = [finding for finding in audit.findings if finding.verdict == "not promised"]
+    for finding in [*audit.violated, *unpromised]:
         failed = f"{finding.violations:,} of {finding.checked:,}"
         place = f"{finding.statement} by {finding.agent} in {finding.environment}: {failed}"
         if finding.verdict == "not promised":

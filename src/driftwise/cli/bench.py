@@ -21,20 +21,25 @@ from driftwise.cli.stopping import hold_signals
     "bench --suite full --engine ray --out results/full",
 )
 def _bench(
-    suite: str = app.option("SIZE", "The sizes: small or full.", default="small"),
-    agents: str | None = app.option("A,B", "Policies, or all.  [default: four of a kind, and --import's]"),
-    having: str | None = app.option("A,B", "Only scenarios whose name has all of these.", "--with"),
-    workers: int | None = app.int_option("--workers", "Processes.  [default: one for each core]"),
+    suite: str = app.option("SIZE", "Sizes of the scenarios: small or full.", default="small"),
+    agents: str | None = app.option(
+        "A,B", "Policies to play, or all.  [default: four for each kind of problem, and those of --import]"
+    ),
+    having: str | None = app.option("A,B", "Only scenarios whose names contain all of these.", "--with"),
+    workers: int | None = app.int_option("--workers", "Number of processes.  [default: one for each core]"),
     engine: str = app.ENGINE,
-    out: str = app.option("DIR", "Folder of bench.json, bench.html and the plays.", default="results/bench"),
+    out: str = app.option(
+        "DIR", "Folder for bench.json, bench.html and what was played.", default="results/bench"
+    ),
     as_json: bool = app.JSON,
 ) -> None:
     """Play policies in scenarios of bandits and MDPs, and judge them.
 
-    Fixed memories are the yardstick. A command that was stopped goes on from there.
+    They are compared with fixed memories. A command that was stopped continues where it stopped.
 
-    A module of --import adds its own by driftwise.scenarios.register_policy. The exit code is 1 if a policy
-    fails a verdict. What the folder has is not played again, unless driftwise or its module has changed.
+    A module given with --import adds its own policies by driftwise.scenarios.register_policy. The exit code
+    is 1 if a policy fails a verdict. What the folder has is not played again, unless driftwise or the module
+    of a policy has changed.
     """
     from driftwise.analysis.bench.bench_page import bench_lead, bench_page, bench_tables
     from driftwise.analysis.bench.verdicts import bench_of, run_scores
@@ -67,6 +72,8 @@ def _bench(
     tasks = [check(ScenarioTask.of, agent, matching[name], run_scores) for agent, name in pairs]
     folder = Path(out)
     with as_out_errors(out), open_page("bench", out) as write_page, lock_folder(folder):
+        if (folder / "cells.jsonl").exists():
+            raise InputError(f"--out must be a new folder, got {out!r} of an older version of driftwise")
         with hold_signals(can_resume=lambda: True) as stop_if_asked, progress_bar("bench") as progress:
             finished: set[int] = set()
 

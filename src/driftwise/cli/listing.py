@@ -50,7 +50,7 @@ def _validate(file_or_name: str = app.FILE_OR_NAME) -> None:
         raise InputError(f"{file_or_name}: {error}") from None
     points = {point for group in study.groups for point in group.points}
     counts = {"environment": study.environments, "agent": study.experiment.agents, "parameter point": points}
-    sizes = ", ".join(format_count(len(each), noun) for noun, each in counts.items())
+    sizes = ", ".join(format_count(len(group), noun) for noun, group in counts.items())
     runs = f"{format_count(study.num_episodes, 'episode')} × {format_count(study.num_runs, 'run')}"
     print(f"{file_or_name}: valid: {sizes}, {runs}")
     print_table(study_environments_table(study))
@@ -64,7 +64,9 @@ def _list(
     kind: str | None = app.argument(
         "KIND", f"Only these: {', '.join(_KINDS[:-1])} or {_KINDS[-1]}.", lambda: [*_KINDS], default=None
     ),
-    problem: str | None = app.option("PROBLEM", "Only algorithms for it, such as 'linear MDP', or for any."),
+    problem: str | None = app.option(
+        "PROBLEM", "Only algorithms for this problem, such as 'linear MDP', or for any problem."
+    ),
     having: str | None = app.option("TEXT", "Only rows that contain this text.", "--with"),
     markdown: bool = typer.Option(False, "--markdown", help="Print Markdown tables."),
 ) -> None:
@@ -100,7 +102,7 @@ def _list(
 def _show(name: str = app.argument("NAME", "Any name that 'driftwise list' shows.", _complete_names)) -> None:
     """Show all about one algorithm, environment, drift or other part.
 
-    Signature, formulas, parameters, bound, BibTeX, and an example.
+    It prints signature, formulas, parameters, bound, BibTeX, and an example.
     """
     from driftwise.analysis.entries import entry_text
 

@@ -39,7 +39,7 @@ def _replay(
     policy: list[str] | None = app.option(
         "NAME:KEY=VALUE,…",
         "Policy to replay: a name of your choice, its algorithm (unless that is the name) and its "
-        "parameters, or the file of a saved Bandit. May be given again.  [default: adaptive_lin_ucb]",
+        "parameters, or the file of a saved Bandit. May be repeated.  [default: adaptive_lin_ucb]",
     ),
     learn: str | None = app.option(
         "ROWS", "Rows to learn from: accepted (as if the agent had acted) or all.  [default: accepted]"
@@ -49,8 +49,8 @@ def _replay(
     ),
     options_file: str | None = app.option(
         "FILE",
-        "TOML file of further options, and of any given here. Further ones: time, encoder, shared, clip, "
-        "delta, memory, k, against, assume_random, frozen_after, every, seed, policies.",
+        "TOML file with any of these options, and with time, encoder, shared, clip, delta, memory, "
+        "k, against, assume_random, frozen_after, every, seed, policies.",
         "--options",
     ),
     out: str | None = app.option("DIR", "Folder for replay.json and replay.html."),

@@ -27,11 +27,13 @@ def _run(
     episodes: int | None = app.EPISODES,
     runs: int | None = app.RUNS,
     seed: int | None = app.SEED,
-    out: str | None = app.option("DIR", "Results folder; a stopped run goes on.  [default: results/NAME]"),
+    out: str | None = app.option("DIR", "Results folder; a stopped run continues.  [default: results/NAME]"),
     workers: int | None = app.int_option("--workers", "Number of processes.  [default: 1]"),
     engine: str = app.ENGINE,
     device: str | None = app.option("DEVICE", "Device: cpu or gpu.  [default: JAX's choice]"),
-    recompute: bool = typer.Option(False, "--recompute", help="Compute again what another version left."),
+    recompute: bool = typer.Option(
+        False, "--recompute", help="Recompute tasks that another version of the code left in the folder."
+    ),
     quiet: bool = typer.Option(False, "--quiet", help="Print only the paths of the files."),
 ) -> None:
     """Run an experiment: a table of regrets, the data, and a figure.
@@ -74,12 +76,12 @@ def _run(
             for _, task in tasks:  # from which they continued
                 for path in shorter_checkpoints(kept, task):
                     path.unlink()
-        if not (folder / FIGURE).exists():
+        if not (complete := saved and (folder / FIGURE).exists()):
             finished.write_figure(folder)
         poll()
     if not quiet:
         _print_tables(finished)
-        if saved:
+        if complete:
             print("All of it was there already; no file was changed.", file=sys.stderr)
     for name in RESULT_FILES:
         print(folder / name)

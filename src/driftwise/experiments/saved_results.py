@@ -183,8 +183,9 @@ def manifest_of(study: Study, outcomes: Sequence[AgentOutcome]) -> dict[str, Any
     """Return the facts of a run: what was run, with what, how long it took, and the regret of random play."""
     common = outcomes[0].result.manifest
     origin = join_origins(outcome.result.manifest for outcome in outcomes)
-    with contextlib.suppress(PackageNotFoundError):
-        origin["versions"]["pyarrow"] = version("pyarrow")  # which writes them
+    for name in ("pyarrow", "matplotlib"):  # which write the files
+        with contextlib.suppress(PackageNotFoundError):
+            origin["versions"][name] = version(name)
 
     agents = []
     for outcome in outcomes:

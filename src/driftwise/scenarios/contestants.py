@@ -204,14 +204,17 @@ class PolicySet(NamedTuple):
 
 
 def _policy_set(
-    make: Callable[..., PolicyMaker], greedy: _Options, fixed: _Options, own: _Options, *names: str
+    make: Callable[..., PolicyMaker], greedy: _Options, fixed: _Options, policies: _Options, *names: str
 ) -> PolicySet:
     """Return the set in which those of `names` are played by default."""
-    simple, memories, policies = (
-        {name: make(**{"algorithm": name, **given}) for name, given in options.items()}
-        for options in ({RANDOM_POLICY: {}} | greedy, fixed, own)
+    every = {RANDOM_POLICY: {}} | greedy | fixed | policies
+    makers = {name: make(**{"algorithm": name, **options}) for name, options in every.items()}
+    return PolicySet(
+        fixed={name: makers[name] for name in fixed},
+        yardsticks={name: maker for name, maker in makers.items() if name not in policies},
+        policies={name: makers[name] for name in names},
+        others={name: makers[name] for name in policies if name not in names},
     )
-    return PolicySet(memories, simple | memories, {name: policies.pop(name) for name in names}, policies)
 
 
 _BY_DEFAULT = ("adaptive_lin_ucb", "d_lin_ts", "change_detection", "epsilon_greedy")

@@ -63,7 +63,8 @@ def _article(audit: Audit) -> Article:
         table = table.without("about", "median ratio", "median margin")
         sections.append(Section("Mathematics", [table] if own else [table, _BY_HAND]))
     for environment, agent in pairs:
-        findings = [each for each in own if (each.environment, each.agent) == (environment, agent)]
+        in_place = (finding for finding in own if finding.environment == environment)
+        findings = [finding for finding in in_place if finding.agent == agent]
         table = findings_table(findings, f"{agent}, {environment}")
         table = table.without("about", "in the paper", "worst for")
         sections.append(Section(f"This agent: {agent} in {environment}", [table]))

@@ -95,23 +95,24 @@ def audit_agent(
     if isinstance(subject, str):
         return (), (Skipped(*where, "", subject),)
     first = subject if isinstance(subject, Subject) else subject.memories[0]
-    unmet = first.unmet_conditions()
-    lemmas = [own for own in LEMMAS.values() if own.view in (Snapshot, Trace)]
+    conditions = first.conditions()
+    lemmas = [lemma for lemma in LEMMAS.values() if lemma.view in (Snapshot, Trace)]
     if first is not subject:  # of a mixture's memories only what they compute is checked
-        lemmas = [own for own in LEMMAS.values() if own.view is not Trace and own.group == "this agent"]
-        lemmas = [own for own in lemmas if own.kind in ("identity", "always")]
-    reasons = {own: "; ".join(unmet[name] for name in own.needs if name in unmet) for own in lemmas}
-    evidence = [Evidence(own, num_runs) for own, why in reasons.items() if not why]
+        statements = [lemma for lemma in LEMMAS.values() if lemma.group == "this agent"]
+        lemmas = [lemma for lemma in statements if lemma.view is not Trace]
+        lemmas = [lemma for lemma in lemmas if lemma.kind in ("identity", "always")]
+    reasons = {lemma: "; ".join(filter(None, (conditions[name] for name in lemma.needs))) for lemma in lemmas}
+    evidence = [Evidence(lemma, num_runs) for lemma, why in reasons.items() if not why]
     for run in range(num_runs):
         for view in observe_run(subject, seed=seed, run=run, stride=stride):
             for statement in evidence:
                 if statement.lemma.view is type(view):
                     statement.check(run, view)
-    radii = [own.sides for own in evidence if own.lemma.name == "theory_radius"]
+    radii = [statement.sides for statement in evidence if statement.lemma.name == "theory_radius"]
     share = float(min(((radius / required).min() for _, required, radius in radii), default=math.inf))
     share = 1.0 if abs(share - 1) < SHARE_ROUNDING else share
     findings = tuple(statement.finding(where, first.delta, share) for statement in evidence)
-    return findings, tuple(Skipped(*where, own.name, why) for own, why in reasons.items() if why)
+    return findings, tuple(Skipped(*where, lemma.name, why) for lemma, why in reasons.items() if why)
 
 
 def _subject(

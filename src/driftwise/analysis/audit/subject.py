@@ -190,8 +190,8 @@ class Subject:
         agent = replace(self.agent, exploration=replace(exploration, radius=radius), noise=None)
         return replace(self, agent=agent, delta_of_numbers=self.delta)
 
-    def unmet_conditions(self) -> dict[str, str]:
-        """Return the conditions of statements that the subject does not meet, with a reason for each."""
+    def conditions(self) -> dict[str, str]:
+        """Return all conditions of statements, with the reason why the subject does not meet it, if so."""
         agent, radius = self.agent, self.own_radius
         of_confidence, is_part = isinstance(radius, parts.ConfidenceRadius), isinstance(radius, Radius)
         known_radius = of_confidence or isinstance(radius, parts.LocalVariationRadius) or not is_part
@@ -213,7 +213,7 @@ class Subject:
             "confidence": (of_confidence, "the radius is not made for a δ of its own"),
             "potential": (bounded, "no bound on the sum of widths is known for this forgetting"),
         }
-        return {name: why for name, (met, why) in conditions.items() if not met}
+        return {name: "" if met else why for name, (met, why) in conditions.items()}
 
 
 def bias_bound(weights: np.ndarray, moves: np.ndarray, dim: float, ridge: float, bound: float) -> np.ndarray:

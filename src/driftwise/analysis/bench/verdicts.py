@@ -134,10 +134,20 @@ def bench_of(
     pairs = itertools.product(agents, reversed(scenarios))  # so that the first error of an agent is kept
     errors = {agent: error for agent, name in pairs if (error := outcomes[agent, name].error)}
     best_fixed = tuple([*known.fixed][place] for place in fixed.argmin(axis=0))
-    rows = [dict(zip(agents, map(tuple, numbers.tolist()), strict=True)) for numbers in (regret, ratio)]
-    alarms = tuple(_alarms_by_family(agents, [scenarios[place] for place in own], outcomes))
-    names, judged = (tuple(agents), tuple(scenarios)), (tuple(scores), profiles, tuple(verdicts))
-    return Bench(kind, suite, *names, rows[0], rows[1], best_fixed, *judged, errors, alarms)
+    return Bench(
+        kind=kind,
+        suite=suite,
+        agents=tuple(agents),
+        scenarios=tuple(scenarios),
+        regret=dict(zip(agents, map(tuple, regret.tolist()), strict=True)),
+        ratio=dict(zip(agents, map(tuple, ratio.tolist()), strict=True)),
+        best_fixed=best_fixed,
+        scores=tuple(scores),
+        profiles=profiles,
+        verdicts=tuple(verdicts),
+        errors=errors,
+        alarms=tuple(_alarms_by_family(agents, [scenarios[place] for place in own], outcomes)),
+    )
 
 
 def distinct(scenarios: Sequence[str]) -> list[int]:

@@ -130,7 +130,7 @@ def jackknife_interval(samples: np.ndarray, of_mean: Statistic, level: float = 0
 
     Reference: Efron & Tibshirani, *An Introduction to the Bootstrap*, 1993, chapter 11.
     """
-    samples = require_runs("samples", samples)
+    level, samples = require_level(level), require_runs("samples", samples)
     count, mean = len(samples), samples.mean(axis=0)
     estimate = np.asarray(of_mean(mean))
     half_width = np.full(estimate.shape, np.nan)

@@ -1,7 +1,7 @@
 "use strict";
 // From a figure's description to the traces and the layout of plotly.js; page.js gives them colours.
 const figureContent = (() => {
-  const numbers = (packed) => new Float32Array(Uint8Array.from(atob(packed), (each) => each.charCodeAt(0)).buffer);
+  const numbers = (packed) => new Float32Array(Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0)).buffer);
   const percent = (share, digits) => `${(100 * share).toFixed(digits)} %`;
   // plotly.js reads some HTML.
   const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
@@ -51,10 +51,10 @@ const figureContent = (() => {
     const area = { x: [], y: [] };
     for (let start = 0, end; start < at.length; start = end + 1) {
       for (end = start; end < at.length && !Number.isNaN(at[end] + low[end] + high[end]); ) end += 1;
-      const there = Array.from({ length: end - start }, (_, place) => start + place);
-      const back = [...there].reverse();
-      area.x.push(...[...there, ...back].map((place) => at[place]), null);
-      area.y.push(...there.map((place) => high[place]), ...back.map((place) => low[place]), null);
+      const places = Array.from({ length: end - start }, (_, place) => start + place);
+      const back = [...places].reverse();
+      area.x.push(...[...places, ...back].map((place) => at[place]), null);
+      area.y.push(...places.map((place) => high[place]), ...back.map((place) => low[place]), null);
     }
     const look = { type: "scatter", mode: "lines", fill: "toself", line: { width: 0 }, hoverinfo: "skip" };
     return { ...area, ...look, meta: { ...line(figure, curve).meta, band: true } };
@@ -64,7 +64,7 @@ const figureContent = (() => {
   function sharesAxis({ unit, unit_label: label, extent: [lowest, highest] }) {
     const top = (1.5 * highest) / unit;
     const steps = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1];
-    const step = steps.find((each) => top <= 6 * each) || 1;
+    const step = steps.find((size) => top <= 6 * size) || 1;
     const shares = Array.from({ length: Math.ceil((top + step) / step) }, (_, place) => place * step);
     const ticks = shares.map((share) => [share * unit, percent(share, step < 0.01 ? 1 : 0)]);
     const place = { overlaying: "y", matches: "y", side: "right", showgrid: false };
@@ -98,7 +98,7 @@ const figureContent = (() => {
       layout.yaxis3 = { ...axis({ label: "drift", limits: [0, 1.05] }), domain: [0, height], ...hidden };
     }
     const faint = ({ meta }) => meta.colour === "faint";
-    return { data: [...lines.filter(faint), ...bands, ...lines.filter((each) => !faint(each))], layout };
+    return { data: [...lines.filter(faint), ...bands, ...lines.filter((line) => !faint(line))], layout };
   }
 
   function barsContent({ labels, shares, texts, styles, x_label: label, agent }) {
@@ -124,7 +124,7 @@ const figureContent = (() => {
   function heatMapContent(figure) {
     const { x_label: x, y_label: y, value_label: value, column_labels: columns } = figure;
     const names = [y, x, value].map(plain);
-    const values = [...numbers(figure.values)].map((each) => (Number.isNaN(each) ? null : each));
+    const values = [...numbers(figure.values)].map((value) => (Number.isNaN(value) ? null : value));
     const map = {
       type: "heatmap",
       x: columns.map(plain),
