@@ -45,12 +45,14 @@ def tabular_mdp(
     dim, identity = num_states * num_actions, np.eye(num_states)
     if isinstance(initial, str):
         require_choice("initial", initial, ["uniform"])
-        initial = np.full(num_states, 1 / num_states)
+        first = np.full(num_states, 1 / num_states)
+    else:
+        first = identity[0] if initial is None else initial
     return LinearMdp(
         np.eye(dim).reshape(num_states, num_actions, dim),
         _at_steps([reward for reward, _ in tables], horizon),
         _at_steps([kernel for _, kernel in tables], horizon, num_states),
-        identity[0] if initial is None else initial,
+        first,
         drift,
         rewards,
         successor_features=identity,  # which span every measure
