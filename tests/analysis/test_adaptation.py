@@ -1,7 +1,5 @@
 """Scores of adaptation: equal to their definitions, and right at both ends of the scale."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The numbers that agents really have are found in their configurations."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

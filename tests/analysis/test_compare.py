@@ -1,7 +1,5 @@
 """Two results folders side by side: what differs, how it is tested, and what is said of it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

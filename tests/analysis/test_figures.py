@@ -1,7 +1,5 @@
 """The figure shows the numbers it is given, and the intervals are what they are called."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

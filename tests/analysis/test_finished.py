@@ -1,7 +1,5 @@
 """Comparisons from Python: one object from the run to the folder and back."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from unittest.mock import Mock

@@ -1,7 +1,5 @@
 """A result as it shows itself in a notebook."""
 
-from __future__ import annotations
-
 import base64
 import re
 import sys

@@ -1,7 +1,5 @@
 """Environments that are met for parts of a run, and the exponents that are fitted to them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Reports of folders written by hand."""
 
-from __future__ import annotations
-
 import csv
 import html
 import inspect

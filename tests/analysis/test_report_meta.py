@@ -1,7 +1,5 @@
 """The panel on meta-algorithms: who restarted when, and which arms played."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

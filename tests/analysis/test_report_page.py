@@ -1,7 +1,5 @@
 """The page of a report, looked at in a browser."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Statistics equal their definitions, and intervals are what they are called."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A table and its writers."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
