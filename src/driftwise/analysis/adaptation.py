@@ -4,8 +4,6 @@ In round $t$ the policy has the value $V_t$, the optimal one $V^*_t > 0$; their 
 The environment changes at round $c$; the next change, or the end of the run, is at $c'$.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

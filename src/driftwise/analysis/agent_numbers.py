@@ -1,7 +1,5 @@
 """The numbers of an agent as it runs, whether they were given or come from a tuning."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Figures as data, without a plotting library; `figures.js` of pages or `matplotlib_figures` draws them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

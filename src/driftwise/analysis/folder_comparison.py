@@ -1,7 +1,5 @@
 """Comparison of two results folders: differences in what was run, and in the results, each with a test."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

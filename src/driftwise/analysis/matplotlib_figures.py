@@ -1,7 +1,5 @@
 """Figures by matplotlib: for papers, for notebooks, and for pages without scripts."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import io

@@ -3,8 +3,6 @@
 Figures are drawn by plotly.js, whose five megabytes are many times the rest; a static page has SVG instead.
 """
 
-from __future__ import annotations
-
 import base64
 import math
 from collections.abc import Mapping, Sequence

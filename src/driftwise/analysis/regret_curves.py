@@ -1,7 +1,5 @@
 """Regret over time in an environment: the curves, who leads when, two figures of them, and the drift."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

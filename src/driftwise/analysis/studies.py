@@ -1,7 +1,5 @@
 """A study in tables before it runs: the sizes of its environments, and the numbers of its agents."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Collection

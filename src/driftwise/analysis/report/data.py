@@ -1,7 +1,5 @@
 """The data of a report: a results folder in memory, checked."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence

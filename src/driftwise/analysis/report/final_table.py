@@ -1,7 +1,5 @@
 """Final regret: a table of all agents, from whose columns all formats choose, and the points of grids."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Meta-algorithms: when they restarted the agents that they watch, and how they weighted several agents."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

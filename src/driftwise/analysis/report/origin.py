@@ -1,7 +1,5 @@
 """Where the numbers of a page come from: other programs, an audit, the manifest, and the command."""
 
-from __future__ import annotations
-
 import json
 import shlex
 

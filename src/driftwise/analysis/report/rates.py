@@ -1,7 +1,5 @@
 """Exponents of regret in the length of a run and in the variation, where environments differ in these."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import math

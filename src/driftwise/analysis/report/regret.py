@@ -1,7 +1,5 @@
 """Regret over time, the exponents with which it grows, and how the environment drifts."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

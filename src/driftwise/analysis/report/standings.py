@@ -1,7 +1,5 @@
 """Standings of agents: ranks over all environments, differences to the best in one, and both in words."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace
