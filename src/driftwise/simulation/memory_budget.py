@@ -5,7 +5,7 @@ import heapq
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,11 +57,6 @@ def require_task_memory(tasks: Sequence[Task], *, at_once: int = 1, split: bool 
 
 def measure_footprint(task: Task) -> Footprint:
     """Return the bytes that a task takes, by the shapes of its arrays."""
-
-    def size_of(tree: Any) -> int:
-        leaves = jax.tree.leaves(jax.eval_shape(lambda leaf: leaf, tree))  # numbers of parts too
-        return sum(count_bytes(leaf.shape, itemsize=leaf.dtype.itemsize) for leaf in leaves)
-
     dtype, spec = np.dtype(task.precision), task.agent.spec
     grid, agents = lower_agent(task.agent, dtype)
     size, points = math.prod(grid), -(-task.num_episodes // task.record_every)
@@ -71,7 +66,12 @@ def measure_footprint(task: Task) -> Footprint:
         states, _ = init_states.eval_shape(agents, world, size)
         curves = size, states.point.shape[-1]
         records, played = count_bytes((*curves, task.chunk_size)), count_bytes(plan, itemsize=dtype.itemsize)
-        return Footprint(size_of(world), size_of(states), records, played, count_bytes((*curves, points)))
+        trees = (jax.eval_shape(lambda leaf: leaf, tree) for tree in (world, states))  # numbers of parts too
+        shared, state = (
+            sum(count_bytes(leaf.shape, itemsize=leaf.dtype.itemsize) for leaf in jax.tree.leaves(tree))
+            for tree in trees
+        )
+        return Footprint(shared, state, records, played, count_bytes((*curves, points)))
 
 
 def estimate_bytes(task: Task, shapes: Footprint) -> int:
