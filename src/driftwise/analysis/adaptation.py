@@ -93,17 +93,17 @@ def adaptation(
     unchanged = values[at] if frozen is None else require_array("frozen", frozen, (len(at),))
     share, bounds = values / optimal, [0, *at.tolist(), len(values)]
     scores = []
-    for start, change, end, own in zip(bounds, bounds[1:], bounds[2:], unchanged.tolist(), strict=False):
+    for start, change, end, value in zip(bounds, bounds[1:], bounds[2:], unchanged.tolist(), strict=False):
         before = share[max(start, change - window) : change].mean()
         after, best, good = share[change:end], optimal[change:end], np.empty(0)
         if len(after) >= window:
             means = np.lib.stride_tricks.sliding_window_view(after, window).mean(axis=-1)
             good = np.flatnonzero(means >= before - tolerance - _ROUNDING)
-        retention = own / values[change - 1] if values[change - 1] else math.nan
+        retention = value / values[change - 1] if values[change - 1] else math.nan
         recovery = Recovery(int(good[0]), True) if len(good) else Recovery(len(after), False)
-        kept = float(before - after[0]), float(retention), float(own / best[0])
+        at_change = float(before - after[0]), float(retention), float(value / best[0])
         area, earned = np.maximum(before - after, 0).sum(), values[change:end].sum() / best.sum()
-        scores.append(Adaptation(change, *kept, recovery, float(area), float(earned)))
+        scores.append(Adaptation(change, *at_change, recovery, float(area), float(earned)))
     return tuple(scores)
 
 
@@ -142,12 +142,12 @@ def lag(predictions: Any, truth: Any, *, at_most: int) -> int:
     if require_count("at_most", at_most, at_least=0) > length - 2:
         raise ArgumentError("at_most", f"be at most {length - 2}, for {length} rounds", at_most)
     lagged = np.stack([truth[at_most - n : length - n] for n in range(at_most + 1)])
-    own = predictions[at_most:]
-    lagged, own = lagged - lagged.mean(axis=-1, keepdims=True), own - own.mean()
-    norms = np.linalg.norm(lagged, axis=-1) * np.linalg.norm(own)
+    predicted = predictions[at_most:]
+    lagged, predicted = lagged - lagged.mean(axis=-1, keepdims=True), predicted - predicted.mean()
+    norms = np.linalg.norm(lagged, axis=-1) * np.linalg.norm(predicted)
     if norms.min() <= _ROUNDING:
         raise ArgumentError("truth", "move in every stretch, and predictions too", truth)
-    correlations = lagged @ own / norms
+    correlations = lagged @ predicted / norms
     return int(np.flatnonzero(correlations >= correlations.max() - _ROUNDING)[0])
 
 

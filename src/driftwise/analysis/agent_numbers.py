@@ -29,47 +29,47 @@ class AgentNumbers(NamedTuple):
 def extract_numbers(config: Mapping[str, Any], variation: float | None) -> list[AgentNumbers]:
     """Return an entry for each candidate, or one, from the configuration of an agent or of what it wraps."""
     candidates = []
-    for own in _single_candidates(config):
-        parameters = extract_parameters(own)
+    for candidate in _single_candidates(config):
+        parameters = extract_parameters(candidate)
         rate, radius, scale = (float(parameters.get(name, math.nan)) for name in ("rate", "radius", "scale"))
         memories = [float(parameters[name]) for name in _MEMORIES if parameters.get(name)]
         if math.isfinite(rate):
             memories.append(1 / (1 - rate) if rate < 1 else math.inf)
-        if "NoForgetting" in describe_structure(own):
+        if "NoForgetting" in describe_structure(candidate):
             memories.append(math.inf)
         memory = min(memories, default=math.nan)
         scale = scale if math.isnan(radius) else math.nan
-        known = math.nan if variation is None else float(variation)
-        candidates.append(AgentNumbers(rate, memory, radius, scale, known))
+        drift = math.nan if variation is None else float(variation)
+        candidates.append(AgentNumbers(rate, memory, radius, scale, drift))
     return candidates
 
 
 def _single_candidates(config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return configurations with one number of each list, the last of a short one, and without noise."""
-    own = {name: value for name, value in config.items() if name not in _NOISE}
-    own |= {name: _single_candidates(value) for name, value in own.items() if isinstance(value, Mapping)}
-    lists = {name: value for name, value in own.items() if isinstance(value, list) and value}
+    rest = {name: value for name, value in config.items() if name not in _NOISE}
+    rest |= {name: _single_candidates(value) for name, value in rest.items() if isinstance(value, Mapping)}
+    lists = {name: value for name, value in rest.items() if isinstance(value, list) and value}
     places = range(max(map(len, lists.values()), default=1))
-    return [own | {name: value[min(j, len(value) - 1)] for name, value in lists.items()} for j in places]
+    return [rest | {name: value[min(j, len(value) - 1)] for name, value in lists.items()} for j in places]
 
 
 def number_columns(agents: Iterable[AgentNumbers]) -> dict[str, TableColumn]:
     """Return a column for each kind of number that some agent has, by the name of its field."""
-    known = [not all(map(math.isnan, values)) for values in zip(*agents, strict=True)]
+    shown = [not all(map(math.isnan, values)) for values in zip(*agents, strict=True)]
     symbols = zip(AgentNumbers._fields, ("η", "memory", "β", "c", "Δ"), strict=True)
-    columns = itertools.compress(symbols, known)
+    columns = itertools.compress(symbols, shown)
     return {field: TableColumn(symbol, (field,)) for field, symbol in columns}
 
 
 def number_cell(field: str, numbers: Iterable[AgentNumbers]) -> Cell:
     """Return a number of several agents or candidates, from the lowest to the highest."""
     values = {agent._asdict()[field] for agent in numbers}
-    known = sorted(value for value in values if not math.isnan(value)) or [math.nan]
+    finite = sorted(value for value in values if not math.isnan(value)) or [math.nan]
     texts, digits = [], 6 if field == "rate" else 4  # rates are near 1
-    for value in dict.fromkeys((known[0], known[-1])):
+    for value in dict.fromkeys((finite[0], finite[-1])):
         number = f"{value:,.0f}" if 1000 <= abs(value) < math.inf else f"{value:.{digits}g}"
         texts.append("–" if math.isnan(value) else "all" if math.isinf(value) else number)
-    return Cell(" … ".join(texts), (known[0],))
+    return Cell(" … ".join(texts), (finite[0],))
 
 
 def format_agent_numbers(numbers: Sequence[AgentNumbers]) -> str:

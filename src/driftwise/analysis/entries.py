@@ -93,7 +93,7 @@ def papers() -> tuple[Paper, ...]:
         *others, last = [author.split(",")[0] for author in fields["author"].split(" and ")]
         listed = f"{', '.join(others)} & {last}" if others else last
         authors = listed, f"{[*others, last][0]} et al."
-        entries.append(Paper(bibtex, fields["title"], tuple(f"{own} {fields['year']}" for own in authors)))
+        entries.append(Paper(bibtex, fields["title"], tuple(f"{name} {fields['year']}" for name in authors)))
     return tuple(entries)
 
 

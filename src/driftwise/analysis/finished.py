@@ -96,7 +96,7 @@ class FinishedStudy:
         for outcome in outcomes:
             curves[outcome.environment_label][outcome.label] = outcome.result
         envs = study.environments.items()
-        return cls({label: ReportData(entries, label, curves[label], original=own) for label, own in envs})
+        return cls({label: ReportData(entries, label, curves[label], original=env) for label, env in envs})
 
     @property
     def manifest(self) -> Mapping[str, Any]:

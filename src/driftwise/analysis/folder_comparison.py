@@ -102,20 +102,21 @@ def compare_folders(first: Report, second: Report, *, metric: str = "regret") ->
             name = str(data.manifest.get("experiment", ""))
             raise ArgumentError("metric", f"be {data.metrics[0]}, which is all that {name} has", metric)
     sides = [
-        [Participant(name, agent) for name, data in own.items() for agent in data.labels] for own in reports
+        [Participant(name, agent) for name, data in report.items() for agent in data.labels]
+        for report in reports
     ]
     common = [participant for participant in sides[0] if participant in sides[1]]
-    settings = [_settings(own, common) for own in reports]
-    seeds = [next(iter(own.values())).manifest.get("seed") for own in reports]
+    settings = [_settings(report, common) for report in reports]
+    seeds = [next(iter(report.values())).manifest.get("seed") for report in reports]
     paired = seeds[0] is not None and seeds[0] == seeds[1]
-    pairs = ((own, first[own.environment], second[own.environment]) for own in common)
+    pairs = ((agent, first[agent.environment], second[agent.environment]) for agent in common)
     rows = [compare_agent(*pair, metric=metric, paired=paired) for pair in pairs]
     for place, p in enumerate(holm_adjust([row.p for row in rows]).tolist()):
         if not math.isnan(p):
             verdict = "unclear" if p > _ALPHA else "lower" if rows[place].difference < 0 else "higher"
             rows[place] = replace(rows[place], p_adjusted=p, verdict=verdict)
     facts = tuple(ManifestDifference(*place) for place in table_differences(settings[0], settings[1]))
-    alone = [tuple(own for own in side if own not in common) for side in sides]
+    alone = [tuple(participant for participant in side if participant not in common) for side in sides]
     notes = tuple(_notes(rows, first, second, seeds, paired))
     return Comparison(metric, "paired" if paired else "welch", facts, tuple(rows), alone[0], alone[1], notes)
 
@@ -148,18 +149,20 @@ def _notes(
 
 
 def compare_agent(
-    own: Participant, first: ReportData, second: ReportData, *, metric: str, paired: bool
+    participant: Participant, first: ReportData, second: ReportData, *, metric: str, paired: bool
 ) -> ComparedAgent:
     """Return the comparison of an agent, with an unadjusted p-value; `paired`: runs are paired by number."""
     episodes, *points = np.intersect1d(first.episodes, second.episodes, return_indices=True)
     if len(episodes) == 0:
-        raise ValueError(f"the folders must both have recorded some episode of {own.environment!r}, got none")
-    results = first.results[own.agent], second.results[own.agent]
+        raise ValueError(
+            f"the folders must both have recorded some episode of {participant.environment!r}, got none"
+        )
+    results = first.results[participant.agent], second.results[participant.agent]
     curves = [METRICS[metric](result)[:, at] for result, at in zip(results, points, strict=True)]
     if paired:
         _, *runs = np.intersect1d(first.selection.runs, second.selection.runs, return_indices=True)
         if len(runs[0]) == 0:
-            raise ValueError(f"the folders must both show some run of {own.environment!r}, got none")
+            raise ValueError(f"the folders must both show some run of {participant.environment!r}, got none")
         curves = [curve[common] for curve, common in zip(curves, runs, strict=True)]
     scores = [curve[:, -1] for curve in curves]
     if paired:
@@ -175,7 +178,7 @@ def compare_agent(
     differs_from, equal = int(episodes[apart[0]]) if len(apart) else None, sample_equality(*curves)
     test = math.nan if equal else p, math.nan, equal or "not tested"
     ends = float(means[0][-1]), float(means[1][-1])
-    return ComparedAgent(*own, *sizes, *ends, *interval, differs_from, *test)
+    return ComparedAgent(*participant, *sizes, *ends, *interval, differs_from, *test)
 
 
 def comparison_table(rows: Iterable[ComparedAgent]) -> Table:
@@ -225,7 +228,7 @@ def manifests_table(differences: Iterable[ManifestDifference]) -> Table:
     rows = []
     for path, *values in differences:
         values = ["–" if value is None else value for value in values]
-        texts = (own if isinstance(own, str) else json.dumps(own, ensure_ascii=False) for own in values)
+        texts = (item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in values)
         rows.append((path, *texts))
     return Table.of("manifests", words("what", "first", "second"), rows, "What differs in what was run")
 

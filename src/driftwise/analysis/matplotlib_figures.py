@@ -217,15 +217,15 @@ def _draw_curves(axes: Axes, figure: Figure) -> None:
     for shade in figure.shades:
         axes.axvspan(shade.start, shade.stop, color=_colour(shade.number), alpha=0.08, linewidth=0)
     _draw_marks(axes, figure.marks)
-    for name, own, axis in (("x", axes.xaxis, figure.x_axis), ("y", axes.yaxis, figure.y_axis)):
+    for name, drawn, axis in (("x", axes.xaxis, figure.x_axis), ("y", axes.yaxis, figure.y_axis)):
         settings = {"label": axis.label, "scale": "log" if axis.log else None, "lim": axis.limits}
         axes.set(**{f"{name}{key}": value for key, value in settings.items() if value is not None})
         if axis.ticks is not None:
-            own.set_major_locator(FixedLocator([*axis.ticks]))
-            own.set_ticklabels([*axis.ticks.values()])
+            drawn.set_major_locator(FixedLocator([*axis.ticks]))
+            drawn.set_ticklabels([*axis.ticks.values()])
         elif axis.integer:
-            own.set_major_formatter("{x:,.0f}")
-            own.set_major_locator(MaxNLocator(nbins=6, integer=True))
+            drawn.set_major_formatter("{x:,.0f}")
+            drawn.set_major_locator(MaxNLocator(nbins=6, integer=True))
     if figure.y_axis.from_zero:  # a line along zero keeps its width
         axes.set_ylim(bottom=figure.extent[0] - 0.012 * axes.get_ylim()[1])
     _set_ticks(axes)
@@ -273,7 +273,7 @@ def _set_ticks(axes: Any, scale: float = 1.0) -> None:
 def _legend(drawing: Drawing, numbers: Mapping[str, int | None], width: float, size: float) -> dict[str, Any]:
     """Return lines of the agents in colour, of the others, random actions and shades, and how many fit."""
     coloured = ((label, number) for label, number in numbers.items() if number is not None)
-    handles: list[Artist] = [Line2D([], [], **_describe_line(*own)) for own in coloured]
+    handles: list[Artist] = [Line2D([], [], **_describe_line(*agent)) for agent in coloured]
     if grey := sum(number is None for number in numbers.values()):
         handles.append(Line2D([], [], color=_GREY, label=f"{grey:,} others"))
     if any(axes.child_axes for axes in drawing.axes):

@@ -73,7 +73,7 @@ def summary_table(result: Result) -> Table:
     best = (means == means.min()) & bool(result.grid)  # one alone is not the best of anything
     reward = np.average(result.returns, axis=-1, weights=result.lengths).mean(axis=-1)
     varied = result.varied.items()
-    columns = {TableColumn(name, (name,)): cells("{:g}".format, own.ravel()) for name, own in varied}
+    columns = {TableColumn(name, (name,)): cells("{:g}".format, array.ravel()) for name, array in varied}
     regrets = cells(format_half_width, means, half_widths, best=best)
     columns[TableColumn("final regret", ("final_regret", "half_width"))] = regrets
     columns[TableColumn("reward of an episode", ("reward",))] = cells(format_number, np.ravel(reward))
@@ -88,15 +88,15 @@ def result_frame(result: Result) -> pd.DataFrame:
     with require_extra("to_frame", "cli"):
         from driftwise.experiments.results_folder import results_frame, results_table
     name = _environment(result)
-    agents = ((label or _agent(result), own) for label, own in _agents(result))
-    return results_frame(results_table({(name, label): own for label, own in agents}))
+    agents = ((label or _agent(result), point) for label, point in _agents(result))
+    return results_frame(results_table({(name, label): point for label, point in agents}))
 
 
 def result_figure(result: Result, **look: Any) -> Drawing:
     """Plot regret over time of every agent of a grid, in the style of reports."""
     with require_extra("plot", "cli"):
         from driftwise.analysis.matplotlib_figures import regret_plot, show_in_notebook
-    results = {label or "regret": own for label, own in _agents(result)}
+    results = {label or "regret": point for label, point in _agents(result)}
     curves = RegretCurves(_environment(result), results, result.manifest.get("changes", ()))
     return show_in_notebook(regret_plot([curves], title=_agent(result), note=_sizes(result), **look))
 
@@ -107,7 +107,7 @@ def _agents(result: Result) -> Iterator[tuple[str, Result]]:
         yield "", result
         return
     for index in np.ndindex(result.grid):
-        values = {name: own[index].item() for name, own in result.varied.items()}
+        values = {name: array[index].item() for name, array in result.varied.items()}
         yield format_values(values) or str(index), result.point(*index)
 
 

@@ -77,7 +77,7 @@ def figure_data(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return base64.b64encode(np.ascontiguousarray(value, dtype="<f4").tobytes()).decode()
     if isinstance(value, AnyFigure | Axis | Curve | Shade):
-        data = {name: figure_data(own) for name, own in vars(value).items()}
+        data = {name: figure_data(item) for name, item in vars(value).items()}
         if isinstance(value, Curve | Shade):
             data["style"] = None if value.number is None else curve_style(value.number)
         if isinstance(value, Figure):
@@ -89,7 +89,7 @@ def figure_data(value: Any) -> Any:
     if isinstance(value, Mapping):
         return [*value.items()]
     if isinstance(value, list | tuple):
-        return [figure_data(own) for own in value]
+        return [figure_data(item) for item in value]
     return None if isinstance(value, float) and math.isnan(value) else value
 
 

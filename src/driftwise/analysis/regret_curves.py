@@ -59,7 +59,7 @@ def views(result: Result, changes: Sequence[int], quantity: str = "regret") -> t
     width = smoothing(len(points))
 
     def smooth(other: Result) -> np.ndarray:
-        parts = [trailing_mean(other.regret[:, own], width, lengths=other.lengths[own]) for own in pieces]
+        parts = [trailing_mean(other.regret[:, part], width, lengths=other.lengths[part]) for part in pieces]
         return np.concatenate(parts, axis=-1)
 
     total = [thinned(len(points))]
@@ -108,10 +108,10 @@ def lead_spans(results: Mapping[str, Result], view: View) -> list[tuple[int, int
     first = next(iter(results.values()))
     if len(first.returns) < FEWEST_RUNS or len(results) < 2:
         return []
-    kept = np.concatenate(view.pieces)
-    curves = {label: view.curves(result)[:, kept] for label, result in results.items()}
+    points = np.concatenate(view.pieces)
+    curves = {label: view.curves(result)[:, points] for label, result in results.items()}
     spans = find_lead_ranges(curves, rank_agents([results])[0])
-    return [(int(first.episodes[kept[start]]), int(first.episodes[kept[stop]])) for start, stop in spans]
+    return [(int(first.episodes[points[start]]), int(first.episodes[points[stop]])) for start, stop in spans]
 
 
 def regret_figures(curves: RegretCurves, numbers: Mapping[str, int | None]) -> list[Figure]:
@@ -131,8 +131,8 @@ def regret_figures(curves: RegretCurves, numbers: Mapping[str, int | None]) -> l
             if label in curves.results:
                 mean, half_width = mean_interval(view.curves(curves.results[label])[:, places])
                 band = number is not None and len(first.returns) > 1
-                own = (np.insert(half_width, gaps, np.nan),) if band else ()
-                means.append(mean_curve(label, number, np.insert(mean, gaps, np.nan), *own))
+                widths = (np.insert(half_width, gaps, np.nan),) if band else ()
+                means.append(mean_curve(label, number, np.insert(mean, gaps, np.nan), *widths))
                 highest = max(highest, float(np.max(mean + np.nan_to_num(half_width) * band)))
         axes = Axis("episode", limits=(0, last), integer=True), Axis(from_zero=True)
         text, about = f"{view.heading} of every agent over episodes", dict[str, Any](strip=strip)

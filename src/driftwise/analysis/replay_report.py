@@ -45,9 +45,9 @@ _INTERVALS_NOTE = (
 def replay_page(replay: Replay) -> str:
     """Return the page: the means with their intervals, then their windows, weights and actions."""
     means, estimates, weights, actions = replay_tables(replay)
-    num, known = len(replay.logged.windows), replay.options.reward_range is not None
+    num, bounded = len(replay.logged.windows), replay.options.reward_range is not None
     shown = slice((num - 1) % (step := math.ceil(num / _MAX_POINTS)), None, step)  # few, and the last
-    kind = "running" if known else "asymptotic"
+    kind = "running" if bounded else "asymptotic"
     suffix = f"(intervals: {_INTERVAL_NAMES[kind]})"
 
     def draw(name: str, title: str, get: Callable[[Window], Interval], label: str = "mean reward") -> Figure:
@@ -65,7 +65,7 @@ def replay_page(replay: Replay) -> str:
     title = f"The same less that of the logged policy {suffix}"
     so_far = draw("so-far", f"Mean reward so far {suffix}", lambda window: window.value[kind])
     figures = [so_far, draw("differences", title, difference, "difference")]
-    if known:
+    if bounded:
         title = f"Weighted mean reward, memory {replay.memory:,.0f} rows"
         figures.append(draw("weighted", title, lambda window: window.value["weighted"]))
     title = "Mean reward in each window (DR, normal intervals)"

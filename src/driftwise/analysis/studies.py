@@ -39,8 +39,8 @@ def agents_table(study: Study, environments: Collection[str]) -> Table:
     points: dict[tuple[str, str], list[list[AgentNumbers]]] = {}
     for group in study.groups:
         if group.environment_label in environments:
-            own = [extract_numbers(to_config(p.agent), p.variation) for p in group.points.values()]
-            points.setdefault((group.environment_label, group.name), []).extend(own)
+            candidates = [extract_numbers(to_config(p.agent), p.variation) for p in group.points.values()]
+            points.setdefault((group.environment_label, group.name), []).extend(candidates)
     columns = number_columns(number for agent in points.values() for point in agent for number in point)
     rows = []
     for names, agent in points.items():
@@ -55,16 +55,16 @@ def setting_of(environment: Environment, num_episodes: int, **given: Any) -> tup
     """Return the problem class of an environment and the setting of its bounds, with `given` fields."""
     if isinstance(environment, ContinuingMdp):
         raise ValueError("it has no episodes, and the bounds here are about those that have")
-    spec, own = environment.spec, {}
+    spec, bounds = environment.spec, {}
     if isinstance(environment, LinearMdp):
-        own = {"mu_bound": environment.mu_bound}
+        bounds = {"mu_bound": environment.mu_bound}
     if isinstance(environment, LinearBandit):
         episodes = np.unique(np.linspace(0, num_episodes - 1, _MAX_EPISODES).round().astype(int))
         longest = np.linalg.norm(environment.at(episodes), axis=-1).max()
         if environment.link != "identity":
             raise ValueError("its rewards have a link, and the bounds here are for linear means")
         noise = _COIN_DEVIATION if environment.rewards == "bernoulli" else environment.noise_scale
-        own = {"noise_scale": noise, "norm_bound": float(longest)}
+        bounds = {"noise_scale": noise, "norm_bound": float(longest)}
     variation = environment.variation(num_episodes).total
     problem: ProblemClass = "linear bandit" if isinstance(environment, LinearBandit) else "linear MDP"
-    return problem, Setting(spec.dim, num_episodes, variation, spec.horizon, **{**own, **given})
+    return problem, Setting(spec.dim, num_episodes, variation, spec.horizon, **{**bounds, **given})

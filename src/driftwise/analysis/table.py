@@ -62,7 +62,7 @@ def cells(write: Callable[..., str], *columns: Any, best: Any = False) -> list[C
     """Return a cell for each row of columns of numbers; `best` says which of them stand out."""
     rows = np.transpose([np.asarray(column, dtype=float) for column in columns])
     outstanding = np.broadcast_to(best, len(rows)).tolist()
-    return [Cell(write(*row), (*row,), own) for row, own in zip(rows.tolist(), outstanding, strict=True)]
+    return [Cell(write(*row), (*row,), bold) for row, bold in zip(rows.tolist(), outstanding, strict=True)]
 
 
 def words(*headings: str) -> tuple[TableColumn, ...]:
@@ -94,14 +94,14 @@ class Table:
 
     def without(self, *headings: str) -> Table:
         """Return the table without the columns of these headings."""
-        kept = [column.heading not in headings for column in self.columns]
-        rows = (itertools.compress(row, kept) for row in self.rows)
-        return Table.of(self.name, itertools.compress(self.columns, kept), rows, self.title)
+        shown = [column.heading not in headings for column in self.columns]
+        rows = (itertools.compress(row, shown) for row in self.rows)
+        return Table.of(self.name, itertools.compress(self.columns, shown), rows, self.title)
 
     def without_empty(self) -> Table:
         """Return the table without the columns that are empty in all rows."""
         columns = zip(self.columns, zip(*self.rows, strict=True), strict=False)
-        empty = (column.heading for column, own in columns if all(cell.text in _EMPTY for cell in own))
+        empty = (column.heading for column, row in columns if all(cell.text in _EMPTY for cell in row))
         return self.without(*empty)
 
     def __repr__(self) -> str:
@@ -157,7 +157,7 @@ def latex_text(table: Table, comments: Iterable[str] = ()) -> str:
     r"""Return the table for `\usepackage{booktabs}`, in groups of rows that share their first word."""
     with require_extra("a LaTeX table", "cli"):
         import pandas as pd
-    headings = {own.heading[:1].upper() + own.heading[1:]: bool(own.fields) for own in table.columns}
+    headings = {item.heading[:1].upper() + item.heading[1:]: bool(item.fields) for item in table.columns}
     first = [row[0].text for row in table.rows]
     begins = [word != before for word, before in zip(first, [None, *first], strict=False)]
     rows = [

@@ -79,7 +79,7 @@ def _heat_map(audit: Audit, pairs: Sequence[tuple[str, str]]) -> HeatMap:
     """The worst ratio of statements that are no identities, for all agents in all environments."""
     inequalities = [finding for finding in audit.findings if finding.kind != "identity"]
     statements = list(dict.fromkeys(finding.statement for finding in inequalities))
-    ratios = {(own.statement, own.environment, own.agent): own.worst_ratio for own in inequalities}
+    ratios = {(item.statement, item.environment, item.agent): item.worst_ratio for item in inequalities}
     grid = np.array([[ratios.get((name, *pair), math.nan) for pair in pairs] for name in statements])
     return HeatMap(
         f"ratios-{audit.name}",

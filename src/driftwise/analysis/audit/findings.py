@@ -120,19 +120,20 @@ def findings_table(findings: Sequence[AuditFinding], name: str) -> Table:
     columns += numbers("checked", "violations", "worst ratio", "median ratio", "median margin")
     columns += words("worst for")
     rows = []
-    for own in findings:
-        counts = (Cell.of("{:,}".format, count) for count in (own.checked, own.violations))
-        sizes, exact = (own.worst_ratio, own.median_ratio, own.median_margin), own.kind == "identity"
+    for finding in findings:
+        counts = (Cell.of("{:,}".format, count) for count in (finding.checked, finding.violations))
+        sizes = finding.worst_ratio, finding.median_ratio, finding.median_margin
+        exact = finding.kind == "identity"
         ratios = (Cell("–", (0.0,)) if exact else Cell(format_number(size, 2), (size,)) for size in sizes)
-        place = f"{own.agent}, {own.environment}"
-        rows.append((own.statement, own.group, own.where, own.reading, *counts, *ratios, place))
+        texts = finding.statement, finding.group, finding.where, finding.reading
+        rows.append((*texts, *counts, *ratios, f"{finding.agent}, {finding.environment}"))
     return Table.of(name, columns, rows)
 
 
 def grouped(findings: Sequence[AuditFinding]) -> dict[str, tuple[AuditFinding, ...]]:
     """Return the findings by what a violation calls into question, this agent first."""
     groups = sorted({finding.group for finding in findings}, reverse=True)
-    return {group: tuple(own for own in findings if own.group == group) for group in groups}
+    return {group: tuple(finding for finding in findings if finding.group == group) for group in groups}
 
 
 def read_findings(folder: Path) -> tuple[AuditFinding, ...]:
@@ -164,6 +165,6 @@ def worst_of(findings: Sequence[AuditFinding]) -> tuple[AuditFinding, ...]:
     worst = []
     for same in by_statement.values():
         first = max(same, key=lambda finding: (finding.violated, finding.worst_ratio))
-        counts = {name: sum(getattr(own, name) for own in same) for name in ("checked", "violations")}
+        counts = {name: sum(getattr(finding, name) for finding in same) for name in ("checked", "violations")}
         worst.append(dataclasses.replace(first, **counts))
     return tuple(worst)

@@ -126,10 +126,10 @@ class Snapshot:
     @cached_property
     def forecast(self) -> tuple[np.ndarray, np.ndarray]:
         """Errors of forecasts of `r + V(s')` with the played `V`, and variances `φᵀΛ⁻¹φ`: `[H]` each."""
-        ahead = np.concatenate([self.played.values[1:], np.zeros_like(self.played.values[:1])])
-        steps, history, episode = np.arange(len(ahead)), self.history, self.episode
-        past = self.weighted(history.rewards + ahead[steps, history.successors])
-        outcome = episode.rewards + ahead[steps, episode.successors]
+        next_values = np.concatenate([self.played.values[1:], np.zeros_like(self.played.values[:1])])
+        steps, history, episode = np.arange(len(next_values)), self.history, self.episode
+        past = self.weighted(history.rewards + next_values[steps, history.successors])
+        outcome = episode.rewards + next_values[steps, episode.successors]
         direction = (self.inverse @ episode.features[..., None])[..., 0]
         return outcome - np.sum(direction * past, axis=-1), np.sum(direction * episode.features, axis=-1)
 

@@ -115,7 +115,7 @@ class Subject:
         environment, mixture = self.environment, self._path[t]
         if isinstance(environment, LinearBandit):
             return Model(mixture[None], np.zeros((1, len(mixture), 1)))
-        return Model(*(np.tensordot(mixture, own, axes=1) for own in (environment.theta, environment.mu)))
+        return Model(*(np.tensordot(mixture, array, axes=1) for array in (environment.theta, environment.mu)))
 
     @cached_property
     def theta_bound(self) -> float:

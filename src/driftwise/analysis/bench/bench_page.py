@@ -56,7 +56,7 @@ def bench_lead(bench: Bench) -> str:
 
 def bench_page(benches: Sequence[Bench]) -> str:
     """Return the page: for each kind of problem the verdicts, scores, heat map, profiles and scenarios."""
-    counts = [f"{format_count(len(own.scenarios), 'scenario')} of {_KINDS[own.kind]}" for own in benches]
+    counts = [f"{format_count(len(item.scenarios), 'scenario')} of {_KINDS[item.kind]}" for item in benches]
     kicker = " · ".join([f"suite {benches[0].suite}", *counts])
     return write_html(Page("bench", kicker, "Policies under drift", _READING, list(map(_article, benches))))
 
@@ -65,7 +65,7 @@ def _article(bench: Bench) -> Article:
     columns = words("agent", "problem", "move") + numbers("changes", "found", "delay", "false alarms")
     families = _table("alarms by problem and move", columns, bench.alarms)
     columns = words("agent") + numbers(*(f"{factor:g}" for factor in FACTORS))
-    profiles = _table("profiles", columns, [(agent, *own.values()) for agent, own in bench.profiles.items()])
+    profiles = _table("profiles", columns, [(agent, *row.values()) for agent, row in bench.profiles.items()])
     columns = words("scenario", "best fixed memory") + numbers(*bench.agents)
     rows = zip(bench.scenarios, bench.best_fixed, *bench.regret.values(), strict=True)
     ratios = np.array([*bench.ratio.values()]).T
@@ -98,18 +98,20 @@ def _scores_table(bench: Bench, name: str) -> Table:
     ranked = sorted(bench.scores, key=lambda scores: scores.rank)
     if name == "alarms":
         ranked = [scores for scores in ranked if not math.isnan(scores.false_alarms)]
-    rows = [(own.agent, *(getattr(own, field) for field in _FIELDS[name])) for own in ranked]
+    rows = [(scores.agent, *(getattr(scores, field) for field in _FIELDS[name])) for scores in ranked]
     headings = [_HEADINGS.get(field, field) for field in _FIELDS[name]]
     return _table(name, words("agent") + numbers(*headings), rows, _KINDS[bench.kind])
 
 
 def _verdicts_table(bench: Bench) -> Table:
     columns = words("agent", "test") + numbers("measured", "from", "to") + words("verdict")
-    rows = [(*own[:5], "pass" if own.passed else "fail") for own in bench.verdicts]
+    rows = [(*verdict[:5], "pass" if verdict.passed else "fail") for verdict in bench.verdicts]
     return _table("verdicts", columns, rows, _KINDS[bench.kind])
 
 
 def _table(name: str, columns: Any, rows: Iterable[Iterable[Any]], title: str = "") -> Table:
     """Return a table of texts and numbers."""
-    cells = ([own if isinstance(own, str) else Cell.of(format_number, own) for own in row] for row in rows)
+    cells = (
+        [item if isinstance(item, str) else Cell.of(format_number, item) for item in row] for row in rows
+    )
     return Table.of(name, columns, cells, title)

@@ -27,13 +27,13 @@ def run_scores(run: ScenarioRun, scenario: Scenario) -> dict[str, Any]:
     changes, rounds, lag, alarms = scenario.changes, len(run.values), None, None
     if not scenario.rests:
         lags = [0, 1, 2]  # Fibonacci's numbers up to an eighth of the run
-        while (ahead := lags[-2] + lags[-1]) <= rounds // 8:
-            lags.append(ahead)
+        while (longer := lags[-2] + lags[-1]) <= rounds // 8:
+            lags.append(longer)
         lag = adaptation.decision_lag(*lagged_values(run.rounds, run.taken, lags), lags)
     elif run.alarms is not None:
         alarms = adaptation.alarm_scores(np.flatnonzero(run.alarms).tolist(), changes, rounds)._asdict()
     at = adaptation.adaptation(run.values, run.optimal, changes, frozen=run.frozen)
-    means = [{name: getattr(own, name) for name in (*_MEANS, "recovery")} for own in at]
+    means = [{name: getattr(change, name) for name in (*_MEANS, "recovery")} for change in at]
     share = adaptation.performance(run.values, run.optimal).share
     return dict(share=share, changes=means, glides=not scenario.rests, lag=lag, alarms=alarms)
 
@@ -113,27 +113,27 @@ def bench_of(
     kind: str, suite: str, agents: Sequence[str], scenarios: Sequence[str], outcomes: Outcomes
 ) -> Bench:
     """Return the benchmark that these outcomes make."""
-    known, own = POLICY_SETS[kind], distinct(scenarios)
+    policies, originals = POLICY_SETS[kind], distinct(scenarios)
     regret = np.array([[_mean(outcomes[agent, name].regret) for name in scenarios] for agent in agents])
     floored = np.maximum(regret, _FLOOR * SUITES[suite].rounds)
-    fixed = floored[[agents.index(name) for name in known.fixed]]
+    fixed = floored[[agents.index(name) for name in policies.fixed]]
     ratio = floored / fixed.min(axis=0)
     worst = np.where(np.isnan(floored), np.inf, floored)
-    within = (worst / worst.min(axis=0))[:, own]
+    within = (worst / worst.min(axis=0))[:, originals]
     last = np.where(np.isinf(worst), 1e300, worst)  # agents that could not play rank last
-    ranks = rank_table(dict(zip(agents, last[:, own], strict=True))).overall
+    ranks = rank_table(dict(zip(agents, last[:, originals], strict=True))).overall
     ranks = np.stack([ranks.estimate, ranks.low, ranks.high], axis=-1).tolist()
     yardsticks = [worst[agents.index(RANDOM_POLICY)], fixed[0], fixed[-1]]
     scores, profiles, verdicts = [], {}, []
     for place, agent in enumerate(agents):
-        played = [outcomes[agent, scenarios[number]] for number in own]
-        scores.append(_scores(agent, played, ratio[place, own], ranks[place]))
+        played = [outcomes[agent, scenarios[number]] for number in originals]
+        scores.append(_scores(agent, played, ratio[place, originals], ranks[place]))
         profiles[agent] = {f"{factor:g}": float(np.mean(within[place] <= factor)) for factor in FACTORS}
-        if known.judges(agent):
+        if policies.judges(agent):
             verdicts += _verdicts(agent, scenarios, worst[place], regret[place], yardsticks)
     pairs = itertools.product(agents, reversed(scenarios))  # so that the first error of an agent is kept
     errors = {agent: error for agent, name in pairs if (error := outcomes[agent, name].error)}
-    best_fixed = tuple([*known.fixed][place] for place in fixed.argmin(axis=0))
+    best_fixed = tuple([*policies.fixed][place] for place in fixed.argmin(axis=0))
     return Bench(
         kind=kind,
         suite=suite,
@@ -146,7 +146,7 @@ def bench_of(
         profiles=profiles,
         verdicts=tuple(verdicts),
         errors=errors,
-        alarms=tuple(_alarms_by_family(agents, [scenarios[place] for place in own], outcomes)),
+        alarms=tuple(_alarms_by_family(agents, [scenarios[place] for place in originals], outcomes)),
     )
 
 
@@ -174,13 +174,13 @@ def _verdicts(
         if len(passes):
             yield Verdict(agent, test, float(passes.mean()), np.nan, np.nan, passed=bool(passes.all()))
     still = np.array(["/none/" in name for name in scenarios])
-    own = np.isin(np.arange(len(scenarios)), distinct(scenarios))
+    original = np.isin(np.arange(len(scenarios)), distinct(scenarios))
     random, shortest, longest = yardsticks  # regrets of random decisions and of two fixed memories
     for test, yardstick, chosen in (
-        ("beats chance, no drift", random, own & still),
-        ("beats chance, drift", random, own & ~still),
-        ("remembers", shortest, own & still),
-        ("forgets", longest, own & ~still),
+        ("beats chance, no drift", random, original & still),
+        ("beats chance, drift", random, original & ~still),
+        ("remembers", shortest, original & still),
+        ("forgets", longest, original & ~still),
     ):
         if chosen.sum() > 1 and np.isfinite(regret[chosen]).all():
             mean, half = mean_interval(np.log(regret[chosen] / yardstick[chosen]))
@@ -195,9 +195,9 @@ def _scores(agent: str, outcomes: list[ScenarioOutcome], ratio: np.ndarray, rank
     changes = [change for scores in runs for change in scores["changes"]]
     gliding = [scores["lag"] for scores in runs if scores["glides"]]
     lags = [lag for lag in gliding if lag is not None]
-    recoveries = [Recovery(*own["recovery"]) for own in changes]
+    recoveries = [Recovery(*change["recovery"]) for change in changes]
     share, middle = _mean([scores["share"] for scores in runs]), np.where(np.isnan(ratio), np.inf, ratio)
-    drop, resilience, area, adaptability = (_mean([own[name] for own in changes]) for name in _MEANS)
+    drop, resilience, area, adaptability = (_mean([change[name] for change in changes]) for name in _MEANS)
     recovery = adaptation.median_recovery(recoveries) if changes else np.nan
     lag = float(np.median(lags)) if 2 * len(lags) > len(gliding) else np.nan
     numbers = share, float(np.median(middle)), *rank, drop, resilience, recovery, area, adaptability, lag
@@ -207,9 +207,9 @@ def _scores(agent: str, outcomes: list[ScenarioOutcome], ratio: np.ndarray, rank
 def _alarms(outcomes: Sequence[ScenarioOutcome]) -> tuple[int, float, float, float]:
     """Return the changes, the share with an alarm, the median delay, and false alarms in 1,000 rounds."""
     alarms = [scores["alarms"] for outcome in outcomes for scores in outcome.scores if scores["alarms"]]
-    delays = [delay for own in alarms for delay in (*own["delays"], *[np.inf] * own["misses"])]
+    delays = [delay for row in alarms for delay in (*row["delays"], *[np.inf] * row["misses"])]
     median = float(np.median(delays)) if delays else np.nan
-    return len(delays), _mean(np.isfinite(delays)), median, _mean([own["false_per_1000"] for own in alarms])
+    return len(delays), _mean(np.isfinite(delays)), median, _mean([row["false_per_1000"] for row in alarms])
 
 
 def _alarms_by_family(agents: Sequence[str], names: list[str], outcomes: Outcomes) -> Iterator[FamilyAlarms]:
@@ -217,8 +217,8 @@ def _alarms_by_family(agents: Sequence[str], names: list[str], outcomes: Outcome
     for name in names:
         problem, moved, *_ = name.split("/")
         families[problem, moved.partition("-")[0]].append(name)
-    for agent, (family, own) in itertools.product(agents, families.items()):
-        alarms = FamilyAlarms(agent, *family, *_alarms([outcomes[agent, name] for name in own]))
+    for agent, (family, members) in itertools.product(agents, families.items()):
+        alarms = FamilyAlarms(agent, *family, *_alarms([outcomes[agent, name] for name in members]))
         if not np.isnan(alarms.false_alarms):
             yield alarms
 

@@ -72,8 +72,8 @@ class ReportData:
 
     def __post_init__(self) -> None:
         manifest, place, first = self.manifest, self.environment_label, next(iter(self.points.values()))
-        own = (agent for agent in manifest["agents"] if agent["environment"] == place)
-        entries = {str(agent["label"]): {"name": agent["label"], **agent} for agent in own}
+        agents = (agent for agent in manifest["agents"] if agent["environment"] == place)
+        entries = {str(agent["label"]): {"name": agent["label"], **agent} for agent in agents}
         names = {label: str(entries[label]["name"]) for label in self.points}
         selection = choose_best_points(self.points, names)
         results = {label: agent.result for label, agent in selection.agents.items()}
@@ -198,8 +198,8 @@ class ReportData:
         if not self.changes or math.isnan(threshold):
             return RecoverySummary(*np.full((2, len(self.labels), len(self.changes)), math.nan))
         limits: dict[str, Any] = dict(lengths=self.lengths, threshold=threshold, smooth=width, hold=width)
-        times = (recovery_times(own.regret, self.changes, **limits) for own in self.results.values())
-        return RecoverySummary(*np.stack([recovery_summary(own) for own in times], axis=1))
+        times = (recovery_times(result.regret, self.changes, **limits) for result in self.results.values())
+        return RecoverySummary(*np.stack([recovery_summary(episodes) for episodes in times], axis=1))
 
 
 class Differences(NamedTuple):
@@ -240,11 +240,11 @@ def load_report_data(folder: Path) -> dict[str, ReportData]:
     """Read a results folder, or a file as of `load_curves`; any mistake is a `ValueError` that names it."""
     if folder.suffix.lower() in CURVE_FORMATS and not folder.is_dir():
         results = load_curves(folder)
-        agents = [{"environment": name, "label": label} for name, own in results.items() for label in own]
+        agents = [{"environment": name, "label": label} for name, rows in results.items() for label in rows]
         measured = next(iter(next(iter(results.values())).values())).manifest["measured"]
         manifest = {"experiment": folder.stem, "measured": measured, "agents": agents}
         manifest["environments"] = {name: {} for name in results}
-        return {name: ReportData(manifest, name, own) for name, own in results.items()}
+        return {name: ReportData(manifest, name, by_label) for name, by_label in results.items()}
     if not folder.is_dir():
         state = "it is no folder, nor .csv or .parquet" if folder.exists() else "there is no such folder"
         raise ValueError(f"{folder} must be a results folder, but {state}")
@@ -258,7 +258,7 @@ def load_report_data(folder: Path) -> dict[str, ReportData]:
         if table[name].null_count:
             raise ValueError(f"{path} is damaged: its column {name!r} has holes")
     names = {"environment": [*manifest["environments"]], "agent": labels}
-    environment, agent = (pd.Index(own).get_indexer(table[name].to_pandas()) for name, own in names.items())
+    environment, agent = (pd.Index(keys).get_indexer(table[name].to_pandas()) for name, keys in names.items())
     pair = np.where((environment < 0) | (agent < 0), -1, environment * len(labels) + agent)
     if not np.array_equal(np.unique(pair), np.arange(len(manifest["agents"]))):
         raise ValueError(f"{path} does not belong to its manifest: they do not name the same agents")

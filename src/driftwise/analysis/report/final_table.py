@@ -81,10 +81,10 @@ def _columns(report: Report) -> Mapping[str, list[tuple[TableColumn, Cells]]]:
         if any(event in result.counts for result in results):
             heading, explained = f"{event} in a run", f"{event}{', mean' * several}"
             add("events", heading, partial(_counts, event), f"{event}_in_a_run", explained=explained)
-    known = (number for data in environments for agent in data.numbers for number in agent)
-    for field, column in number_columns(known).items():
-        own = column, lambda data, field=field: [number_cell(field, agent) for agent in data.numbers]
-        columns["numbers"].append(own)
+    all_numbers = (number for data in environments for agent in data.numbers for number in agent)
+    for field, column in number_columns(all_numbers).items():
+        entry = column, lambda data, field=field: [number_cell(field, agent) for agent in data.numbers]
+        columns["numbers"].append(entry)
     if any("seconds" in agent for data in environments for agent in data.agents.values()):
         add("seconds", "seconds", _seconds, "seconds")
     return columns
@@ -119,10 +119,10 @@ def _recovery(change: int | None, data: ReportData) -> list[Cell]:
         return "–" if math.isnan(share) else f"{format_percent(share)}{wait}"
 
     if change is None:
-        return cells(write, *(list(map(mean_recovery, own)) for own in data.recovery))
+        return cells(write, *(list(map(mean_recovery, times)) for times in data.recovery))
     if change not in data.changes:
         return cells(write, *np.full((2, len(data.labels)), math.nan))
-    return cells(write, *(own[:, data.changes.index(change)] for own in data.recovery))
+    return cells(write, *(times[:, data.changes.index(change)] for times in data.recovery))
 
 
 def mean_recovery(values: Iterable[float]) -> float:
@@ -211,7 +211,7 @@ def grids(data: ReportData) -> Section | None:
         look |= dict(caption=grid.name, x_label=grid.keys[1], y_label=grid.keys[0])
         heading = f"Final regret of {grid.name} over its grid"
         figures.append(HeatMap(f"grid-{number}", *labels, heading, **look))
-    intervals = zip(*(mean_interval(own) for own in scores.values()), strict=True)
+    intervals = zip(*(mean_interval(regrets) for regrets in scores.values()), strict=True)
     best = [point == agent.best for agent in agents for point in agent.points]
     regrets = cells(format_half_width, *intervals, best=best)
     rows = zip(scores, regrets, strict=True)
@@ -229,7 +229,7 @@ def find_grids(agents: Sequence[Mapping[str, Any]]) -> list[ParameterGrid]:
     grids = []
     for (name, _), points in groups.items():
         values = {key: {point[key] for point in points.values()} for key in next(iter(points.values()))}
-        varying = [key for key, own in values.items() if len(own) > 1]
+        varying = [key for key, distinct in values.items() if len(distinct) > 1]
         if len(varying) == 2:
             first, second = varying
             rows, columns = (sorted(values[key], key=lambda v: (isinstance(v, str), v)) for key in varying)

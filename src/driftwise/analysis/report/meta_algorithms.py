@@ -30,7 +30,7 @@ def arm_names(parameters: Any, count: int) -> list[str]:
     columns = [column for column in _columns(parameters) if len(column[1]) == count]
     differing = [column for column in columns if len({*map(str, column[1])}) > 1]
     decisive = [column for column in differing if len({*map(str, column[1])}) == count]
-    texts = ([f"{name} = {text}" for text in distinct_texts(own)] for name, own in decisive[:1] or differing)
+    texts = ([f"{name} = {text}" for text in distinct_texts(row)] for name, row in decisive[:1] or differing)
     names = [", ".join(parts) for parts in zip(*texts, strict=True)]
     return names if len({*names}) == count else [f"arm {arm}" for arm in range(count)]
 
@@ -88,15 +88,15 @@ def meta_algorithms(data: ReportData) -> Section | None:
     sentences: list[str] = []
     shares: dict[_Shares, list[tuple[AnyFigure, ...]]] = {kind: [] for kind in _SHARES}
     for label, result in data.results.items():
-        known = result.diagnostics
-        sentences += [_describe_events(data, label, name) for name in EVENTS if name in known]
-        if "memory" in known:
+        series = result.diagnostics
+        sentences += [_describe_events(data, label, name) for name in EVENTS if name in series]
+        if "memory" in series:
             sentences.append(_describe_memory(data, label))
-        if "noise" in known:
-            last = format_number(float(known["noise"].mean(axis=0)[-1]), 2)
+        if "noise" in series:
+            last = format_number(float(series["noise"].mean(axis=0)[-1]), 2)
             sentences.append(f"{label} has learnt a noise of {last} by the end.")
         for kind, figures in shares.items():
-            if f"{kind.curves}.0" in known:
+            if f"{kind.curves}.0" in series:
                 sentence, *drawn = _show_shares(data, kind, label, len(figures))
                 sentences.append(sentence)
                 figures.append(tuple(drawn))
@@ -104,8 +104,10 @@ def meta_algorithms(data: ReportData) -> Section | None:
         return None
     results, points = data.results.values(), len(data.lengths)
     # of events that never occurred there is a sentence only
-    events = [name for name in EVENTS if any(own.counts[name].any() for own in results if name in own.counts)]
-    measures = [name for name in _MEASURES if any(name in own.diagnostics for own in results)]
+    events = [
+        name for name in EVENTS if any(item.counts[name].any() for item in results if name in item.counts)
+    ]
+    measures = [name for name in _MEASURES if any(name in item.diagnostics for item in results)]
     borders = np.linspace(0, points, min(points, _MAX_STRETCHES) + 1).round().astype(int)
     starts = np.concatenate([[0], data.episodes])[borders] + 0.5  # between two episodes, as changes are
 
@@ -113,15 +115,15 @@ def meta_algorithms(data: ReportData) -> Section | None:
         counts = np.add.reduceat(mean * data.lengths, borders[:-1])
         return np.append(counts, counts[-1])
 
-    counted, measured, kept = [], [], thinned(points)
+    counted, measured, shown = [], [], thinned(points)
     for name in events:
         curves, word = _mean_curves(data, name, count, kind="steps"), name.capitalize()
         text, caption = f"{word} of every agent over episodes", f"{word} in a run"
         counted.append(_over_episodes(data, name, curves, text=text, caption=caption, x=starts))
     for name in measures:
-        curves, (caption, axis) = _mean_curves(data, name, lambda mean: mean[kept]), _MEASURES[name]
+        curves, (caption, axis) = _mean_curves(data, name, lambda mean: mean[shown]), _MEASURES[name]
         more = dict(y_axis=axis, text=f"{caption}, of every agent over episodes", caption=caption)
-        measured.append(_over_episodes(data, name, curves, x=data.episodes[kept], **more))
+        measured.append(_over_episodes(data, name, curves, x=data.episodes[shown], **more))
     notes = []
     if events:
         stretches = f"how many fell into each of {len(borders) - 1} stretches of time, mean over runs."
@@ -140,8 +142,8 @@ def _mean_curves(
     data: ReportData, name: str, reduce: Callable[[np.ndarray], np.ndarray], **look: Any
 ) -> list[Curve]:
     """Means over runs of a diagnostic, of the agents that record it."""
-    known = {label: result.diagnostics.get(name) for label, result in data.results.items()}
-    means = {label: reduce(curve.mean(axis=0)) for label, curve in known.items() if curve is not None}
+    series = {label: result.diagnostics.get(name) for label, result in data.results.items()}
+    means = {label: reduce(curve.mean(axis=0)) for label, curve in series.items() if curve is not None}
     styles = data.styles.items()
     return [mean_curve(label, number, means[label], **look) for label, number in styles if label in means]
 
@@ -154,21 +156,21 @@ def _over_episodes(data: ReportData, name: str, curves: Sequence[Curve], **more:
 
 def _show_shares(data: ReportData, kind: _Shares, label: str, number: int) -> tuple[str, Figure, Bars]:
     """A sentence on the share of each combined agent, and figures of it over time and in the whole run."""
-    known, lengths = data.results[label].diagnostics, data.results[label].lengths
-    count = sum(name.startswith(f"{kind.curves}.") for name in known)
+    series, lengths = data.results[label].diagnostics, data.results[label].lengths
+    count = sum(name.startswith(f"{kind.curves}.") for name in series)
     names = kind.names(data.agents[label].get("parameters"), count)
-    shares = np.stack([known[f"{kind.curves}.{place}"] for place in range(count)])  # [names, runs, points]
-    totals = [known[f"{kind.totals}.{place}"].mean(axis=0) for place in range(count)]
-    total = [float(np.average(own, weights=lengths)) for own in totals]
-    kept, means = thinned(len(lengths)), shares.mean(axis=1)
+    shares = np.stack([series[f"{kind.curves}.{place}"] for place in range(count)])  # [names, runs, points]
+    totals = [series[f"{kind.totals}.{place}"].mean(axis=0) for place in range(count)]
+    total = [float(np.average(curve, weights=lengths)) for curve in totals]
+    shown, means = thinned(len(lengths)), shares.mean(axis=1)
     pairs = enumerate(zip(names, means, strict=True))  # hidden with their agent, in colours of their own
-    curves = [Curve(own, mean[kept], place, kind="stacked", agent=label) for place, (own, mean) in pairs]
+    curves = [Curve(name, mean[shown], place, kind="stacked", agent=label) for place, (name, mean) in pairs]
     over, in_all, unit = kind.captions
     name, caption = f"{kind.curves}-{number}", f"{over} of {label}"
-    more: dict[str, Any] = dict(caption=caption, x=data.episodes[kept], legend=True, rows=count)
+    more: dict[str, Any] = dict(caption=caption, x=data.episodes[shown], legend=True, rows=count)
     over_time = _over_episodes(data, name, curves, text=f"{caption} over episodes", **more)
     caption = f"{in_all} {label}"
-    text = ", ".join(f"{own} {format_percent(share)}" for own, share in zip(names, total, strict=True))
+    text = ", ".join(f"{name} {format_percent(share)}" for name, share in zip(names, total, strict=True))
     bars = Bars(f"total-{name}", names, total, unit, f"{caption}: {text}", caption, label, count)
 
     equal, last = 1 / count, means[:, -1]  # whether one of them was given the most weight

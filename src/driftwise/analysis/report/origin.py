@@ -68,9 +68,9 @@ def manifest_section(report: Report) -> Section | None:
         "runs": data.total_runs,
         "history": "; ".join(requests),
     }
-    known = {name: entries.get(name) for name in _ENTRIES if entries.get(name) not in (None, "", {})}
+    facts = {name: entries.get(name) for name in _ENTRIES if entries.get(name) not in (None, "", {})}
     whole = json.dumps(data.manifest, indent=2, ensure_ascii=False)
-    listed = {name: manifest_text(value) for name, value in known.items()}
+    listed = {name: manifest_text(value) for name, value in facts.items()}
     return Section("Manifest", [listed, Code(whole, summary="The whole manifest")])
 
 

@@ -88,7 +88,7 @@ def exponents_table(sweeps: Sequence[Sweep]) -> Table:
     """Return the exponents of all agents along the sweeps, beside those that their bounds declare."""
     columns = words("sweep", "agent") + numbers("exponent [95 %]", "declared")
     columns += words("measured", "bound") + numbers("regret / bound")
-    rows = [(f"{_SYMBOLS[own.along]}, at {own.fixed}", *fit.cells) for own in sweeps for fit in own.fits]
+    rows = [(f"{_SYMBOLS[item.along]}, at {item.fixed}", *fit.cells) for item in sweeps for fit in item.fits]
     return Table.of("rates", columns, rows).without_empty()
 
 
@@ -121,7 +121,7 @@ def find_sweeps(report: Report) -> tuple[Sweep, ...]:
     for data in report.values():
         if data.variation > 0:
             entries = data.environment_config.items()
-            kind = json.dumps({key: _fixed(key, own) for key, own in entries if key not in _FREE_KEYS})
+            kind = json.dumps({key: _fixed(key, item) for key, item in entries if key not in _FREE_KEYS})
             kinds[kind].append(data)
     sweeps = []
     for _, points in sorted(kinds.items()):
@@ -157,13 +157,13 @@ def _fit(label: str, along: str, points: Sequence[ReportData], sizes: np.ndarray
     if bound is None:
         return Fit(label, means, exponent, None, None, share)
     if is_about(bound, table):
-        given = {name: table[name] for name in ("delta", "noise_scale", "norm_bound") if name in table}
+        settings = {name: table[name] for name in ("delta", "noise_scale", "norm_bound") if name in table}
         totals = []
         for data in points:
             environment: Any = data.environment
-            own = {"mu_bound": environment.mu_bound} if isinstance(environment, LinearMdp) else {}
+            bounds = {"mu_bound": environment.mu_bound} if isinstance(environment, LinearMdp) else {}
             spec = environment.spec
-            setting = Setting(spec.dim, data.num_episodes, data.variation, spec.horizon, **given, **own)
+            setting = Setting(spec.dim, data.num_episodes, data.variation, spec.horizon, **settings, **bounds)
             totals.append(bound.evaluate(setting).total)
         share = float(max(means / totals))
     return Fit(label, means, exponent, bound, getattr(bound.exponents, along), share)
@@ -174,11 +174,11 @@ def declared_bound(table: Mapping[str, Any]) -> Bound | None:
     algorithm = ALGORITHMS.get(str(table.get("algorithm")))
     if algorithm is None or table.get("tuned") is not True:
         return None
-    defaults = {name: own.default for name, own in inspect.signature(algorithm.tuned).parameters.items()}
+    defaults = {name: item.default for name, item in inspect.signature(algorithm.tuned).parameters.items()}
     options = {**defaults, **table}
     for bound in BOUNDS.values():
-        needed = {name: own for name, own in bound.options.items() if name not in _PROOF_OPTIONS}
-        fits = all(options.get(name) == own for name, own in needed.items())
+        needed = {name: value for name, value in bound.options.items() if name not in _PROOF_OPTIONS}
+        fits = all(options.get(name) == value for name, value in needed.items())
         if fits and bound.algorithm == algorithm.name and bound.exponents.variation > 0:
             return bound
     return None
@@ -186,9 +186,9 @@ def declared_bound(table: Mapping[str, Any]) -> Bound | None:
 
 def is_about(bound: Bound, table: Mapping[str, Any]) -> bool:
     """Return whether the bound is about this agent, not only about one with the same tuning."""
-    needed = {name: own for name, own in bound.options.items() if name in _PROOF_OPTIONS}
+    needed = {name: value for name, value in bound.options.items() if name in _PROOF_OPTIONS}
     needed |= {name: 1 for name in _SCALES if name in table}
-    return all(table.get(name) == own for name, own in needed.items())
+    return all(table.get(name) == value for name, value in needed.items())
 
 
 def rates(report: Report) -> Section | None:

@@ -84,18 +84,18 @@ def reference_slopes(
     """Return lines `C·nᵅ` from the geometric mean of the curves where these begin, each named at its end."""
     positive = [np.where(curve > 0, curve, np.nan) for curve in curves if (curve > 0).any()]
     centre = np.exp(np.mean(np.log(positive), axis=0)) if positive else np.empty(0)
-    known = np.flatnonzero(np.isfinite(centre))
-    if len(known) < 2:
+    finite = np.flatnonzero(np.isfinite(centre))
+    if len(finite) < 2:
         return []
-    x = sizes[known[[0, -1]]].astype(float)
-    heights = {slope: centre[known[0]] * (x / x[0]) ** float(slope) for slope in slopes}
+    x = sizes[finite[[0, -1]]].astype(float)
+    heights = {slope: centre[finite[0]] * (x / x[0]) ** float(slope) for slope in slopes}
     return [Curve(f"slope {slope}", y, x=x, kind="reference", end=str(slope)) for slope, y in heights.items()]
 
 
 def _exponents(data: ReportData) -> list[Table | str]:
     """The table of exponents in the longest stretches without a change, and its explanation."""
-    kept = thinned(len(data.lengths))
-    episodes = data.episodes[kept]
+    shown = thinned(len(data.lengths))
+    episodes = data.episodes[shown]
     borders = [*itertools.pairwise([0, *data.changes, data.num_episodes])]
     points = [np.sum((episodes > first) & (episodes <= last)) for first, last in borders]
     fitted = [number for number in np.argsort(points, kind="stable") if points[number] >= _MIN_POINTS]
@@ -104,7 +104,7 @@ def _exponents(data: ReportData) -> list[Table | str]:
     longest = sorted(fitted[-_MAX_STRETCHES:])
     rows = []
     for label in data.labels:
-        curves, lengths = data.results[label].cumulative_regret[:, kept], np.diff(episodes, prepend=0)
+        curves, lengths = data.results[label].cumulative_regret[:, shown], np.diff(episodes, prepend=0)
         fit = np.transpose(growth_exponent(curves, changes=data.changes, lengths=lengths))  # [stretches, 3]
         rows.append((label, *(Cell.of(format_interval, *fit[stretch].tolist()) for stretch in longest)))
     headings = (f"α in {borders[at][0] + 1:,} to {borders[at][1]:,} [95 %]" for at in longest)
@@ -133,11 +133,11 @@ def drift(data: ReportData) -> Section | None:
     variation = environment.variation(data.num_episodes)
     if variation.total == 0:
         return Section(title, ["It does not: all episodes have the same model."])
-    kept = thinned(data.num_episodes, _MAX_PLACES)
-    paths, moves = model_paths(environment, kept), (variation.reward, variation.transition)
-    spent = (np.concatenate([[0.0], np.cumsum(own)])[kept] for own in moves)
+    shown = thinned(data.num_episodes, _MAX_PLACES)
+    paths, moves = model_paths(environment, shown), (variation.reward, variation.transition)
+    spent = (np.concatenate([[0.0], np.cumsum(move)])[shown] for move in moves)
     budgets = dict(zip(paths, spent, strict=False))
-    distances = {name: np.linalg.norm(own - own[0], axis=-1) for name, own in paths.items()}
+    distances = {name: np.linalg.norm(path - path[0], axis=-1) for name, path in paths.items()}
     figures = []
     for name, heading, over_time in (
         ("variation", "Variation spent", budgets),
@@ -145,12 +145,12 @@ def drift(data: ReportData) -> Section | None:
     ):
         drawn = [Curve(label, curve, number) for number, (label, curve) in enumerate(over_time.items())]
         axes = Axis("episode", integer=True), Axis(from_zero=True)
-        figures.append(Figure(name, drawn, *axes, heading, heading, x=kept + 1, legend=True))
+        figures.append(Figure(name, drawn, *axes, heading, heading, x=shown + 1, legend=True))
     path = next(iter(paths.values()))  # in the plane of its first two principal directions
     left, sizes, _ = np.linalg.svd(path - path.mean(axis=0), full_matrices=False)
     if len(sizes) > 1 and sizes[1] > 1e-9 * np.linalg.norm(path):  # else it stays on a line, up to rounding
         x, y = (left[:, :2] * sizes[:2]).T
-        curve = Curve("θ", y, 0, x=x, hover=[f"episode {episode + 1}" for episode in kept])
+        curve = Curve("θ", y, 0, x=x, hover=[f"episode {episode + 1}" for episode in shown])
         start = Curve("start", y[:1], 2, x=x[:1], kind="dots")
         axes, heading = (Axis("first principal direction"), Axis("second")), "Path of θ, from the dot"
         figures.append(Figure("path", [curve, start], *axes, heading, heading))

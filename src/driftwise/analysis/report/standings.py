@@ -98,7 +98,7 @@ def differences(data: ReportData) -> Section | None:
     labels, intervals = (data.labels[index] for index in data.order[1:]), cells(format_interval, *paired[:3])
     pairs = zip(intervals, identical, strict=True)
     intervals = [replace(cell, text="identical") if equal else cell for cell, equal in pairs]
-    tests, won = [cells(format_p_value, own) for own in (adjusted, p)], 1 - paired.share_better
+    tests, won = [cells(format_p_value, values) for values in (adjusted, p)], 1 - paired.share_better
     rows = zip(labels, intervals, *tests, cells(format_percent, won), strict=True)
     headings = numbers("difference [95 %]", "p, adjusted", "p", "runs won by the best")
     shared = "" if data.is_external else " under common random numbers"
@@ -147,8 +147,8 @@ def finding(data: ReportData) -> str:
         texts = (f"{100 * share:.{int(abs(share) < 0.1)}f} %" for share in difference)
         less, low, high = (text.replace("-", "−") for text in texts)
     interval = "" if math.isnan(difference[1]) else f"95 %: {low} to {high}, "
-    ahead = f"{ends} with {less} less regret" if "regret" in data.metrics else f"{earns} {less} more"
-    text = f"{names} {ahead} than the next best agent, {data.labels[following]}"
+    advantage = f"{ends} with {less} less regret" if "regret" in data.metrics else f"{earns} {less} more"
+    text = f"{names} {advantage} than the next best agent, {data.labels[following]}"
     if data.num_runs < 2:
         return f"{text}, in one run, which cannot tell luck from skill"
     p = differences_to_best(data).adjusted[num_leaders - 1]

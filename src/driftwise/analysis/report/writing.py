@@ -93,11 +93,11 @@ def report_html(report: Report) -> str:
     heading, lead = headline(report)
     about = f" The experiment: {data.description}." if data.description != experiment else ""
     parts: list[Section | Article] = []
-    for number, (label, own) in enumerate(report.items(), 1):
-        sections = [*filter(None, (panel(own) for panel in PANELS))]
+    for number, (label, entry) in enumerate(report.items(), 1):
+        sections = [*filter(None, (panel(entry) for panel in PANELS))]
         if len(report) > 1:
-            name = str(own.environment_config.get("name", ""))
-            kicker, text = "" if name == label else name, f"{finding(own)}. {details(own)}"
+            name = str(entry.environment_config.get("name", ""))
+            kicker, text = "" if name == label else name, f"{finding(entry)}. {details(entry)}"
             sections = [Article(label, sections, kicker, text, f"environment-{number}")]
         parts += sections
     kicker = " · ".join((experiment, environments, *sizes))
@@ -120,7 +120,7 @@ def report_figure(report: Report, *, title: str | None = None, **look: Any) -> F
     title = data.description if title is None else title
     chosen = f" · {MARK}: the best point of a grid, chosen by other runs" if data.grid_notes else ""
     note = f"{data.manifest.get('experiment', '')} · {runs}{chosen}" if title else ""
-    return regret_plot([own.curves for own in report.values()], title=title, note=note, **look)
+    return regret_plot([entry.curves for entry in report.values()], title=title, note=note, **look)
 
 
 def _figure_bytes(format: str, report: Report, **look: Any) -> bytes:
@@ -139,9 +139,9 @@ def _comments(report: Report) -> Iterator[str]:
         yield MARKS_NOTE
     if characters := latex_needs("".join([*report, *data.labels])):
         yield f"XeLaTeX or LuaLaTeX is needed, and a font that has: {' '.join(characters)}"
-    yield from (note for own in report.values() for note in own.grid_notes)
-    for label, own in report.items():
-        for agent, numbers in zip(own.labels, own.numbers, strict=True):
+    yield from (note for entry in report.values() for note in entry.grid_notes)
+    for label, entry in report.items():
+        for agent, numbers in zip(entry.labels, entry.numbers, strict=True):
             if text := format_agent_numbers(numbers):
                 yield f"{label}: {agent}: {text}"
 

@@ -104,8 +104,8 @@ def recovery_summary(times: np.ndarray) -> RecoverySummary:
     """Share of runs that recovered, of `recovery_times` `[runs, changes]`, and their median over all runs."""
     times = require_runs("times", times, finite=False)
     unknown = np.isnan(times).any(axis=0)
-    known = np.where(unknown, 0.0, times)
-    median, share = np.median(known, axis=0), np.isfinite(known).mean(axis=0)
+    comparable = np.where(unknown, 0.0, times)
+    median, share = np.median(comparable, axis=0), np.isfinite(comparable).mean(axis=0)
     return RecoverySummary(np.where(unknown, np.nan, share), np.where(unknown, np.nan, median))
 
 
