@@ -163,9 +163,8 @@ class FinishedStudy:
         """Write results and manifest into an existing folder, without a figure; see `save`."""
         table = results_folder.parquet_bytes(results_folder.results_table(self._results()))
         manifest = results_folder.sealed_manifest(self.manifest, table)  # written last
-        paths = write_files(folder, {results_folder.RESULTS: table, results_folder.MANIFEST: manifest})
-        (folder / FIGURE).unlink(missing_ok=True)  # of older results
-        return paths
+        contents = {results_folder.RESULTS: table, results_folder.MANIFEST: manifest}
+        return write_files(folder, contents, stale=FIGURE)
 
     def write_figure(self, folder: Path) -> Path:
         """Write the figure of the results into an existing folder."""

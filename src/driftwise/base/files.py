@@ -61,14 +61,20 @@ def replace_file(path: Path, *content: bytes | memoryview) -> None:
     _replace_files({path: content})
 
 
-def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
-    """Replace files that belong together, or none; where the last one exists, all are from the same call."""
+def write_files(folder: Path, contents: Mapping[str, bytes], stale: str | None = None) -> list[Path]:
+    """Replace files that belong together, or none; where the last one exists, all are from the same call.
+
+    A `stale` file is removed before the first of them is replaced.
+    """
     paths = [folder / name for name in contents]
-    _replace_files({path: (content,) for path, content in zip(paths, contents.values(), strict=True)})
+    old = paths[-1:] if len(paths) > 1 else []
+    if stale is not None:
+        old = [*old, folder / stale]
+    _replace_files({path: (content,) for path, content in zip(paths, contents.values(), strict=True)}, old)
     return paths
 
 
-def _replace_files(contents: Mapping[Path, Iterable[bytes | memoryview]]) -> None:
+def _replace_files(contents: Mapping[Path, Iterable[bytes | memoryview]], old: Iterable[Path] = ()) -> None:
     paths = [resolve_file(path) for path in contents]
     try:
         for path, content in zip(paths, contents.values(), strict=True):
@@ -83,8 +89,8 @@ def _replace_files(contents: Mapping[Path, Iterable[bytes | memoryview]]) -> Non
                 os.fsync(file.fileno())
             if path.exists():
                 temporary_path(path).chmod(stat.S_IMODE(path.stat().st_mode))
-        if len(paths) > 1:  # a set without a seal may be a mixture
-            paths[-1].unlink(missing_ok=True)
+        for path in old:  # a set without a seal may be a mixture
+            resolve_file(path).unlink(missing_ok=True)
         for path in paths:
             os.replace(temporary_path(path), path)
     finally:

@@ -43,11 +43,10 @@ def tabular_mdp(
         raise ArgumentError("anchors", "have at least one pair of rewards and probabilities", anchors, "none")
     num_states, num_actions = tables[0][0].shape[-2:]
     dim, identity = num_states * num_actions, np.eye(num_states)
-    if isinstance(initial, str):
-        require_choice("initial", initial, ["uniform"])
+    first = identity[0] if initial is None else initial
+    if isinstance(first, str):
+        require_choice("initial", first, ["uniform"])
         first = np.full(num_states, 1 / num_states)
-    else:
-        first = identity[0] if initial is None else initial
     return LinearMdp(
         np.eye(dim).reshape(num_states, num_actions, dim),
         _at_steps([reward for reward, _ in tables], horizon),
