@@ -25,10 +25,6 @@ class _FloatNamespace:
 
     log, log1p, sqrt, maximum, minimum = math.log, math.log1p, math.sqrt, max, min
 
-    @staticmethod
-    def where(condition: bool, first: float, second: float) -> float:
-        return first if condition else second
-
 
 def namespace(array: Array) -> Any:
     """Return the array library that `array` belongs to, or scalar functions for a float."""

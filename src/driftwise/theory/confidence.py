@@ -30,7 +30,7 @@ def log_failure(delta: Any, shares: Any, current: Any, xp: Any = _FloatNamespace
     $\delta' = \delta/N$ for a known number of `shares`, of rounds or of epochs. For `shares=0` the share
     $t$ = `current` = $1, 2, \dots$ is $\delta' = \delta/(2t(1+\ln t)^2)$.
     """
-    num = xp.where(shares > 0, shares, 2 * current * (1 + xp.log(current)) ** 2)
+    num = xp.maximum(shares, (shares == 0) * 2 * current * (1 + xp.log(current)) ** 2)
     return xp.log(num) - xp.log(delta)
 
 

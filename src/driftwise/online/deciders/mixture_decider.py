@@ -115,7 +115,8 @@ class MixtureDecider:
         weight, weight_sq, error_weight, _, squares, total = mixture.stats[:, j].tolist()
         try:
             if self._counts:
-                radius = radius.counted(self._dim, weight_sq, tick, base.epoch.item(j), base.ridge.item(j))
+                current = tick if radius.spread == "rounds" else base.epoch.item(j)
+                radius = radius.value(self._dim, weight_sq, current + 1, base.ridge.item(j))
             elif self._follows:
                 gram, ridge, epoch = mixture.memory(j).gram[None], base.ridge.item(j), base.epoch.item(j)
                 moments = Moments(gram, None, gram, ridge, tick, weight, weight_sq, epoch, ())
