@@ -213,4 +213,4 @@ def test_a_log_that_gets_new_arms_between_two_readings_is_refused(tmp_path: Path
     more = LINE.replace("[0.5,0.5]", "[0.5,0.2,0.3]").replace("[2.0]", "[2.0],[3.0]")
     path.write_text(f"{more}\n{reward}\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"log\.jsonl must stay as it is while it is read"):
-        [*rows.read()]
+        list(rows.read())

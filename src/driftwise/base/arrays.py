@@ -20,7 +20,7 @@ except ImportError:
     _umath_linalg = None
 
 
-class _FloatNamespace:
+class FloatNamespace:
     """The functions of an array library that formulas use, for Python's numbers."""
 
     log, log1p, sqrt, maximum, minimum = math.log, math.log1p, math.sqrt, max, min
@@ -30,7 +30,7 @@ def namespace(array: Array) -> Any:
     """Return the array library that `array` belongs to, or scalar functions for a float."""
     if type(array) is np.ndarray:
         return np
-    return _FloatNamespace if type(array) is float else array.__array_namespace__()
+    return FloatNamespace if type(array) is float else array.__array_namespace__()
 
 
 def _jax() -> Any:

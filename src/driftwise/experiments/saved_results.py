@@ -92,9 +92,9 @@ def _claimed_groups(
         for task in request["tasks"]:
             runs = task["first_run"], request["runs"] - task["first_run"]
             try:
-                found = [owners[environment, agent, values] for environment, agent, values in task["cells"]]
-                points = {label: group.points[label] for group, label in found}
-                claimed = found[0][0].restrict(points, *runs)
+                members = [owners[environment, agent, values] for environment, agent, values in task["cells"]]
+                points = {label: group.points[label] for group, label in members}
+                claimed = members[0][0].restrict(points, *runs)
             except (KeyError, IndexError, ValueError):
                 raise _damage(folder / CLAIM) from None
             yield claimed, task["hash"]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftwise.base.arrays import _FloatNamespace, namespace, spd_root
+from driftwise.base.arrays import FloatNamespace, namespace, spd_root
 from driftwise.base.part import choice, number, part
 from driftwise.base.types import Array, Moments, Numeric, Radius, Variation
 from driftwise.base.validation import ArgumentError, require_count, require_numeric
@@ -58,7 +58,7 @@ class ConfidenceRadius(Radius):
         samples = moments.weight_sq if counted else log_determinant(gram, ridge)
         values = [samples, current + 1, ridge, *(getattr(self, name) for name in _SETTINGS)]
         plain = xp is np and not any(isinstance(value, tuple) or np.ndim(value) for value in values)
-        library, values = (_FloatNamespace, map(float, values)) if plain else (xp, as_arrays(gram, *values))
+        library, values = (FloatNamespace, map(float, values)) if plain else (xp, as_arrays(gram, *values))
         samples, current, ridge, *settings = values
         arrays = SimpleNamespace(**dict(zip(_SETTINGS, settings, strict=True)))
         return xp.asarray(self.value(dim, samples, current, ridge, arrays, library), dtype=gram.dtype)
@@ -70,7 +70,7 @@ class ConfidenceRadius(Radius):
         current: Any,
         ridge: Any,
         settings: Any = None,
-        xp: Any = _FloatNamespace,
+        xp: Any = FloatNamespace,
     ) -> Any:
         """Return the radius of a round or epoch, counted from 1, after so many samples.
 

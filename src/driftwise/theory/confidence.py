@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from driftwise.base.arrays import _FloatNamespace
+from driftwise.base.arrays import FloatNamespace
 from driftwise.base.schema import Count, NonNegative, Positive, PositiveShare, check_keywords
 from driftwise.base.validation import require_count, require_number
 from driftwise.theory.bandit_tuning import RidgeRule, bandit_ridge
@@ -24,30 +24,31 @@ _MAX_SAMPLES = 10**9  # after a change, in the search of `samples_until_found`
 SEARCH_STEP = 1.05  # ratio between the numbers that a search tries
 
 
-def log_failure(delta: Any, shares: Any, current: Any, xp: Any = _FloatNamespace) -> Any:
+def log_failure(delta: Any, shares: Any, current: Any, xp: Any = FloatNamespace) -> Any:
     r"""$\log(1/\delta')$, such that the failures of all shares together stay below $\delta$.
 
     $\delta' = \delta/N$ for a known number of `shares`, of rounds or of epochs. For `shares=0` the share
     $t$ = `current` = $1, 2, \dots$ is $\delta' = \delta/(2t(1+\ln t)^2)$.
     """
-    num = xp.maximum(shares, (shares == 0) * 2 * current * (1 + xp.log(current)) ** 2)
+    schedule = 2 * current * (1 + xp.log(current)) ** 2
+    num = xp.maximum(shares, (shares == 0) * schedule)
     return xp.log(num) - xp.log(delta)
 
 
-def counted_information(dim: int, samples: Any, ridge: Any, xp: Any = _FloatNamespace) -> Any:
+def counted_information(dim: int, samples: Any, ridge: Any, xp: Any = FloatNamespace) -> Any:
     r"""$d\log(1 + n/(\lambda d)) \ge \log(\det\Lambda/\lambda^d)$ after $n$ samples; $n = \sum\omega^2$."""
     return dim * xp.log1p(samples / (ridge * dim))
 
 
 def ellipsoid_radius(
-    information: Any, failure: Any, noise_scale: Any, norm_bound: Any, ridge: Any, xp: Any = _FloatNamespace
+    information: Any, failure: Any, noise_scale: Any, norm_bound: Any, ridge: Any, xp: Any = FloatNamespace
 ) -> Any:
     r"""$\sqrt\lambda S + \sigma\sqrt{2\log(1/\delta') + \ell}$."""
     return xp.sqrt(ridge) * norm_bound + noise_scale * xp.sqrt(2 * failure + information)
 
 
 def descent_radius(
-    information: Any, failure: Any, step_size: Any, norm_bound: Any, ridge: Any, xp: Any = _FloatNamespace
+    information: Any, failure: Any, step_size: Any, norm_bound: Any, ridge: Any, xp: Any = FloatNamespace
 ) -> Any:
     r"""$\sqrt{\lambda S^2 + 2\zeta\log(1/\delta') + (6\zeta^2+\zeta)D}$ of an information $D$."""
     squared = ridge * norm_bound**2 + 2 * step_size * failure
@@ -76,7 +77,7 @@ def bandit_radius(
     return ellipsoid_radius(information, failure, noise_scale, norm_bound, ridge)
 
 
-def means_threshold(num_samples: Any, num_splits: Any, failure: Any, xp: Any = _FloatNamespace) -> Any:
+def means_threshold(num_samples: Any, num_splits: Any, failure: Any, xp: Any = FloatNamespace) -> Any:
     r"""$\log(\pi^2mn^2/(3\delta))$ for $n$ samples and $m$ splits, with `failure` $\log(1/\delta)$."""
     return math.log(math.pi**2 / 3) + xp.log(num_splits) + 2 * xp.log(num_samples) + failure
 

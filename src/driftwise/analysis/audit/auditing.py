@@ -161,8 +161,8 @@ def audit_study(
             place, task = group.environment_label, group.task
             progress(place, label)
             options |= dict(num_episodes=task.num_episodes, beta_scale=beta_scale, labels=(place, label))
-            found, left_out = audit_agent(point.agent, task.environment, **options)
-            findings += found
+            new_findings, left_out = audit_agent(point.agent, task.environment, **options)
+            findings += new_findings
             skipped += left_out
             lengths[place] = task.num_episodes
     strides = {label: stride or _stride(length) for label, length in lengths.items()}

@@ -189,7 +189,7 @@ def oil_discovery(
     weights = np.exp(-beyond / (2 * noise**2)) if noise else (beyond < 1e-12).astype(float)
     arrivals = weights / weights.sum(axis=1, keepdims=True)  # [A, S]: without noise, at the nearest place
     kernel = np.broadcast_to(arrivals, (num_states, num_actions, num_states))
-    found = [np.exp(-thinning * np.abs(targets - centre)) for centre in centres]
-    anchors = [(np.maximum(0, oil - cost * way), kernel) for oil in found]
+    oils = [np.exp(-thinning * np.abs(targets - centre)) for centre in centres]
+    anchors = [(np.maximum(0, oil - cost * way), kernel) for oil in oils]
     positions = np.stack(np.meshgrid(places, targets, indexing="ij"), axis=-1)
     return tabular_mdp(anchors, horizon=horizon, drift=drift, rewards=rewards, positions=positions)

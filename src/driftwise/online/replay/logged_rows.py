@@ -210,8 +210,8 @@ class Dependence(NamedTuple):
     on: str  # a feature, or "time"
 
     @property
-    def found(self) -> bool:
-        """Whether actions are taken not to be random."""
+    def is_significant(self) -> bool:
+        """Whether the evidence is strong enough to take actions not to be random."""
         return self.log_evidence >= -math.log(INDEPENDENCE_LEVEL)
 
 

@@ -59,7 +59,7 @@ class Replay:
     @property
     def biased(self) -> bool:
         """Whether shares of actions stand for propensities although actions were not random."""
-        return self.dependence is not None and self.dependence.found
+        return self.dependence is not None and self.dependence.is_significant
 
     @property
     def warnings(self) -> list[str]:
@@ -120,7 +120,7 @@ def replay(
     dependence = None
     if isinstance(log, TableLog) and log.propensity is None:
         dependence = measure_dependence(log, rows)
-        if dependence.found and not options.assume_random:
+        if dependence.is_significant and not options.assume_random:
             raise ValueError(
                 f"{log.path}: the actions must have propensities (--propensity), since they were not drawn "
                 f"at random: they depend on {dependence.on} (level {INDEPENDENCE_LEVEL:g}); "

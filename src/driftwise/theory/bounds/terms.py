@@ -141,7 +141,7 @@ def martingale(setting: Setting, memory: float) -> float:
 
 @partial(Term, "drift", r"2H^2dE\Delta\sqrt{2\log(1 + \frac E{d\lambda})}")
 def known_drift(setting: Setting, memory: float) -> float:
-    """What a radius with the local variation adds."""
+    """Return what a radius with the local variation adds."""
     ridge, window = ridge_of(setting), whole_episodes(setting, memory)
     width = math.sqrt(2 * max(1.0, 1 / ridge) * math.log1p(window / (setting.dim * ridge)))
     return 2 * setting.horizon**2 * setting.dim * window * setting.variation * width
