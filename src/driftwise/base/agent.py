@@ -24,6 +24,8 @@ class Agent(ABC):
     """Whether it may learn from any play, and not only from those that its plan drew."""
     sees_arms: bool = True
     """Whether it knows arms by their features alone, so that a bandit may have others in every round."""
+    counts_waiting: bool = False
+    """Whether plans use `WaitingDecisions`, the samples whose rewards have not come yet."""
     takes_counts: bool = False
     """Whether `update` uses `Episode.counts`: a reward may then be the mean of several."""
 

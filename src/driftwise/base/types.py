@@ -92,12 +92,18 @@ class Catalogue(NamedTuple):
     numbers: Array  # [N]
 
 
+class WaitingDecisions(NamedTuple):
+    """Sums of features that were chosen, and whose rewards may still come."""
+
+    gram: Array  # Σ(φ, 1)(φ, 1)ᵀ, or Σφφᵀ of the features that a regression has
+
+
 class FeatureTable(NamedTuple):
     """All state-action pairs of an episode, flattened state by state to `N = S·A` rows."""
 
     values: Array  # [N, d]
     present: Array | None = None  # [N] whether the action can be taken; None if all can
-    extras: tuple[Any, ...] = ()  # at most one of each type: of `base.knowledge`, `Blocks`, `Catalogue`
+    extras: tuple[Any, ...] = ()  # at most one of each type: of `base.knowledge`, and of those above
 
     def find(self, kind: type[_Extra]) -> _Extra | None:
         """Return the extra of a type, None if there is none."""

@@ -24,6 +24,7 @@ from driftwise.online.decisions import Decision, Entry, Outcome, PendingDecision
 from driftwise.online.forking import register_for_fork
 from driftwise.online.renewal import renew_state, require_coordinates
 from driftwise.online.summary import Gauge, RewardRange, Summary, summary_fields
+from driftwise.online.waiting import WaitingSums
 
 _KIND = "bandit"  # in files
 
@@ -86,10 +87,11 @@ class Bandit(SavedBandit):
         self.settings, self.algorithm, self.agent = settings, settings.algorithm, settings.agent
         self.metadata = agent_files.require_plain("metadata", metadata)
         ages = settings.expire_after, settings.expire_after_seconds
-        self._pending = PendingDecisions(settings.max_pending, *ages)
+        self._dim = self.agent.spec.dim
         with limits.within_memory(self.agent):
             self._decider = make_decider(self.agent, settings.seed, settings.num_draws)
-        self._dim = self.agent.spec.dim
+            sums = WaitingSums(self._dim) if self.agent.counts_waiting else None
+        self._pending = PendingDecisions(settings.max_pending, *ages, sums=sums)
         self._range = RewardRange(settings.reward_range or self.agent.reward_range, settings.outside)
         self._gauge, self._num_rounds = Gauge(), 0  # rounds: decisions and samples have draws of their own
         self._seen: agent_files.Stamps = {}
@@ -234,7 +236,9 @@ class Bandit(SavedBandit):
     def _offer(self, features: Any, moment: float) -> Offer:
         """Return the offer of the next round."""
         arms = limits.require_decision_arms(features, self._dim)
-        return self._decider.offer(arms, self._num_rounds, moment)
+        sums = self._pending.sums
+        waiting = None if sums is None else sums.gram(self._pending.num_decisions)
+        return self._decider.offer(arms, self._num_rounds, moment, waiting)
 
     def _absorb(self, choice: Choice, reward: float, moment: float, weight: float) -> None:
         """Learn the reward of a choice, clipped if it is an outlier."""

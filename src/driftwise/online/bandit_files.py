@@ -110,6 +110,8 @@ def bandit_content(bandit: "Bandit", kind: str, more: Callable[[], Tensors] = di
         state = tensors.to_tensors("state", bandit._decider.state)
         gauge, pending = bandit._gauge.to_array(), bandit._pending.freeze()
         others = {"gauge": gauge, "samples": np.array(bandit._num_rounds - pending.num_decisions), **more()}
+        if pending.sums is not None:
+            others |= pending.sums.to_tensors()
     try:
         stored = {**state, **others, **pending_tensors(pending)}
     finally:
@@ -126,7 +128,11 @@ def restore_bandit(bandit: "Bandit", file: agent_files.AgentFile) -> None:
     tensors.require_numbers(stored, agent)
     bandit._start(BanditSettings(agent=agent, **given), metadata)
     like = bandit._decider.offer(np.zeros((1, bandit._dim)), 0).choice(0)
-    restore_pending(bandit._pending, stored, like)
+    pending = bandit._pending
+    restore_pending(pending, stored, like)
+    if pending.sums is not None:
+        rows = ((id, entry.number, entry.choice.features) for id, entry in pending.waiting.items())
+        pending.sums.restore(stored, rows)
     state = tensors.from_tensors("state", bandit._decider.state, stored)
     if uses_clock(agent):
         moments = state.base if isinstance(state, MixtureState) else state

@@ -15,6 +15,7 @@ import numpy as np
 from driftwise.base.times import LATEST_TIMESTAMP
 from driftwise.base.validation import ArgumentError
 from driftwise.online.deciders.definition import Choice
+from driftwise.online.waiting import WaitingSums
 
 _LONGEST_ID = 200  # characters
 _K = TypeVar("_K")
@@ -115,8 +116,9 @@ class PendingDecisions:
     it. The outcomes of the last `max_pending` decisions that no longer wait are remembered.
     """
 
-    def __init__(self, max_pending: int, *ages: float | None) -> None:
+    def __init__(self, max_pending: int, *ages: float | None, sums: WaitingSums | None = None) -> None:
         self.max_pending, (self.expire_after, self.expire_after_seconds) = max_pending, ages
+        self.sums = sums  # of their features, where the agent counts them
         self._longest = [math.inf if age is None else age for age in ages]
         self.num_decisions = self.num_expired = 0
         self.latest = -LATEST_TIMESTAMP  # time of any decision
@@ -146,6 +148,8 @@ class PendingDecisions:
             self.latest = time
         self.waiting[id] = Entry(choice, number, time, self.latest, name)
         self.num_decisions += 1
+        if self.sums is not None:
+            self.sums.add(id, number, choice.features)
         later, seconds = self._longest
         while True:
             first, oldest = next(iter(self.waiting.items()))
@@ -160,6 +164,9 @@ class PendingDecisions:
 
     def remove(self, id: str, outcome: Outcome) -> None:
         """Remove a decision whose reward was learnt, or would come too late or be of no use."""
+        if self.sums is not None:
+            came = outcome is Outcome.REPEATED
+            self.sums.remove(id, self.num_decisions - self.waiting[id].number if came else 0)
         del self.waiting[id]
         self.num_expired += outcome is Outcome.EXPIRED
         self.finished[id] = outcome

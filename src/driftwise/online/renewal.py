@@ -54,8 +54,6 @@ def renew_state(state: Any, block: np.ndarray) -> Any:
     if isinstance(state, DetectingState):  # whose test would take the new weights for a change
         since = None if state.since is None else renew_state(state.since, block)
         state = state._replace(since=since, test=state.test.restart())
-    if isinstance(state, MixtureState):
-        state = state._replace(origin=_cleared(state.origin, block))
     return state
 
 

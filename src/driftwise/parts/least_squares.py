@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 
 from driftwise.base import ArgumentError, Forecast, Forecaster, Forgetting, Spec, WeightFunction
-from driftwise.base.arrays import compute_after, map_tree, namespace, scan, spd_inverse, spd_products
+from driftwise.base.arrays import compute_after, map_tree, namespace, scan, spd_inverse, spd_products, vecdot
 from driftwise.base.knowledge import MeanRewards, SharedSteps, SuccessorProjection
 from driftwise.base.part import choice, member, number, part
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, WaitingDecisions
 from driftwise.parts.exploration import Exploration, ExploringAgent
 from driftwise.parts.noise import LearntNoise, forecast_episode
 from driftwise.parts.regression import empty_moments, episode_sample, linear, matvec, step_ceilings
@@ -39,7 +39,7 @@ class Caution:
 
 @part
 class LeastSquares(ExploringAgent, Forecaster):
-    """Backward induction on the weighted ridge regression of every step.
+    r"""Backward induction on the weighted ridge regression of every step.
 
     For `h = H … 1`: `w_h = Λ_h⁻¹ (cross_r + cross_P V_{h+1})`, `Q_h = φᵀw_h + perturbation`,
     `V_h = clip(max_a Q_h)`. The policy acts on the unclipped `Q_h`, ties at random.
@@ -52,6 +52,17 @@ class LeastSquares(ExploringAgent, Forecaster):
     models that do not depend on h. `noise` learns the noise scale, the unit of exploration. `caution`
     down-weights samples in uncertain directions (with the squared weight in `Λ̃`); exploration must then use
     single norms or be `CautiousUcb`.
+
+    `prior="learnt"` explores as if weights had the prior $N(0, \tau^2I)$ in place of $N(0, s^2/\lambda\,I)$ where
+    that is wider. The error of $\phi^\top w$ then has the variance $s^2\phi^\top\Lambda^{-1}\tilde\Lambda
+    \Lambda^{-1}\phi$ with
+
+    $$\tilde\Lambda = \Lambda + \rho I, \qquad \rho = \lambda\,(\lambda\tau^2/s^2 - 1)_+, \qquad
+      \tau^2 = \|w\|^2/\sqrt r, \qquad r = d - \lambda\,\mathrm{tr}\,\Lambda^{-1},$$
+
+    which takes the place of the $\tilde\Lambda$ of the weights. So directions that were never tried stay worth
+    trying when the noise turns out to be small. $\|w\|^2/r$ is the mean square of the weights that are known,
+    $\|w\|^2$ a bound for all directions; $\tau^2$ lies between them.
     """
 
     spec: Spec = member(Spec)
@@ -66,8 +77,12 @@ class LeastSquares(ExploringAgent, Forecaster):
     steps: Literal["apart", "shared"] = choice("apart", "shared", default="apart")
     noise: LearntNoise | None = member(LearntNoise, default=None)
     caution: Caution | None = member(Caution, default=None)
+    prior: Literal["given", "learnt"] = choice("given", "learnt", default="given")
 
     def __post_init__(self) -> None:
+        if self.prior == "learnt" and (self.noise is None or not self.exploration.uses_gram_sq):
+            expected = "be 'given' without noise, or where exploration does not use the norm of Λ⁻¹Λ̃Λ⁻¹"
+            raise ArgumentError("prior", expected, self.prior)
         covered = self.exploration.covers_corruption or not self.exploration.uses_gram_sq
         if self.caution is not None and not covered:
             expected = "be CautiousUcb, or have norm='single', when caution is given"
@@ -89,7 +104,8 @@ class LeastSquares(ExploringAgent, Forecaster):
         example = Episode(states, states, xp.zeros((horizon, dim), dtype=dtype), steps, states)
         sample = episode_sample(self.spec, features, example, steps[:1], share)
         num_successors = self.spec.num_states if horizon > 1 else 0  # values after the last step are 0
-        moments = empty_moments(sample, num_successors, self.ridge, gram_sq=self.exploration.uses_gram_sq)
+        keeps = self.exploration.uses_gram_sq and self.prior == "given"
+        moments = empty_moments(sample, num_successors, self.ridge, gram_sq=keeps)
         noise = None if self.noise is None else self.noise.init(self.forgetting, steps)
         return self.forgetting.init(moments, sample)._replace(noise=noise)
 
@@ -98,7 +114,15 @@ class LeastSquares(ExploringAgent, Forecaster):
         inverse = spd_inverse(moments.gram)
         gram_sq = None if moments.gram_sq is None else compute_after(moments.gram_sq, inverse)
         moments = Moments(compute_after(moments.gram, inverse), gram_sq, *moments[2:])
-        bonus = self.exploration.perturb(inverse, moments, features, key)
+        if self.noise is not None and self.prior == "learnt":
+            excess = prior_excess(inverse, moments, self.noise.variance(state.noise.errors))
+            identity = namespace(inverse).eye(self.spec.dim, dtype=inverse.dtype)
+            moments = moments._replace(gram_sq=moments.gram + excess[:, None, None] * identity)
+        wide, waiting = inverse, features.find(WaitingDecisions)
+        if waiting is not None:  # samples without rewards make estimates no better, but surer soon
+            gram, gram_sq = (sums if sums is None else sums + waiting.gram for sums in moments[:2])
+            wide, moments = spd_inverse(gram), moments._replace(gram=gram, gram_sq=gram_sq)
+        bonus = self.exploration.perturb(wide, moments, features, key)
         if self.noise is not None:
             bonus = bonus * self.noise.deviation(state.noise.errors)[:, None]
         doubt = self.exploration.doubt(inverse, moments, features)
@@ -197,6 +221,16 @@ def mix_with_ceiling(q: Array, perturbation: Array, share: Array, ceiling: Numer
     """Index and perturbation where a share of the index is replaced by the largest possible value."""
     mixed = share * ceiling + (1 - share) * q
     return mixed, perturbation + (mixed - q)
+
+
+def prior_excess(inverse: Array, moments: Moments, variance: Array) -> Array:
+    """Return `ρ` of `prior="learnt"` for each step, from inverses `[H, d, d]` and noise variances `[H]`."""
+    xp, ridge = namespace(inverse), moments.ridge
+    weights = matvec(inverse, moments.cross[..., 0])
+    rank = inverse.shape[-1] - ridge * xp.linalg.trace(inverse)
+    size = vecdot(weights, weights) / xp.sqrt(xp.maximum(rank, xp.ones_like(rank)))  # τ²
+    scale = xp.where(variance > 0, variance, xp.ones_like(variance))
+    return ridge * xp.maximum((variance > 0) * (ridge * size / scale - 1), 0.0)
 
 
 def pool_steps(moments: Moments) -> Moments:

@@ -62,7 +62,8 @@ class LearntNoise:
     $n = \sum\omega$ and $q = \sum\omega\,e^2/(1+v)$. Without a `scale`, $P$ is the mean of all squares, so
     that scores do not depend on the unit of rewards. With one, it is the mean of $\nu_0$ squares of
     $\sigma_0$ = `scale` and of all forgotten squares, so that a wrong $\sigma_0$ is corrected over time.
-    `count` is $\nu_0$, and $s$ is at least `least`.
+    `count` is $\nu_0$, and $s$ is at least `least`. As many first squares as `lost` are 0 whatever the noise is,
+    and do not count in $P$.
 
     The score of a forecast is the logarithm of the density $t_\nu(y;\, m,\, s^2(1+v))$ with
     $\nu = \nu_0 + n$ degrees of freedom, at most `max_degrees`. Without forgetting and with $\sigma_0$ given
@@ -73,6 +74,7 @@ class LearntNoise:
     scale: Numeric = number(at_least=0, default=0.0)
     least: Numeric = number(at_least=0, default=0.0)
     max_degrees: Numeric = number(above=0, default=1e12)
+    lost: Numeric = number(at_least=0, default=0.0)
 
     def init(self, forgetting: Forgetting, steps: Array) -> NoiseSums:
         """Return empty sums; `steps` `[H]` are zeros of the right type."""
@@ -87,7 +89,9 @@ class LearntNoise:
         """Return `s²` for each step; 1 before the first sample."""
         weight, squares, total, count = errors
         xp, is_given, degrees = namespace(total), self.scale > 0, self.count + weight
-        sum_before, num_before = total + (1 - is_given) * (count == 0), xp.maximum(count, 1 - is_given)
+        known = count - self.lost * (1 - is_given)
+        sum_before = total + (1 - is_given) * (known <= 0)
+        num_before = xp.maximum(known, 1 - is_given)
         if is_given is not False:  # True, or an array
             sum_before = sum_before + is_given * (self.count * self.scale * self.scale - squares)
             num_before = num_before + is_given * (2 * self.count - degrees)

@@ -6,21 +6,21 @@ from datetime import timedelta
 from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 from driftwise.algorithms.algorithm import register
-from driftwise.algorithms.bandits.bandit_agent import bandit_agent
+from driftwise.algorithms.bandits.bandit_agent import bandit_agent, require_bandit
 from driftwise.algorithms.bandits.generalised_linear import d_glb_omd
 from driftwise.algorithms.unknown_variation.mixture import Decision, MixtureOfMemories, Origin, can_be_copied
 from driftwise.base import Agent, Forecaster, Numeric, Spec
 from driftwise.base.part import expand_grid, get_grids, stack_parts
 from driftwise.base.schema import add_defaults
 from driftwise.base.times import to_seconds
-from driftwise.base.validation import ArgumentError, require_choice, require_count
-from driftwise.parts import ClockWeights, ConfidenceRadius, ExponentialWeights, FixedShare, LearntNoise
-from driftwise.parts.exploration import Thompson, Ucb
+from driftwise.base.validation import ArgumentError, require_count
+from driftwise.parts import ClockWeights, ExponentialWeights, FixedShare, LearntNoise
+from driftwise.parts.exploration import Exploration, Thompson, Ucb
 from driftwise.parts.forgetting import NoForgetting
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.links import LinkName
 
-_RADII = {"practical": 0.3, "theory": 1.0}  # factors of the radius; how they were found: docs/adaptive.md
+_OUTLIER = 10.0  # standard deviations; how all numbers of bandits were found: docs/adaptive.md
 _NOISE = LearntNoise(max_degrees=8.0)  # heavy tails: rewards need not be Gaussian
 _NOISE_OF_MDPS = LearntNoise(least=0.25, max_degrees=8.0)  # rewards lie in [0, 1], and may be rare
 _NOISE_FORGETTING = ExponentialWeights(1 - 1 / 64)
@@ -81,9 +81,12 @@ def mixture(base: Any, origin: Origin = "zero", **mixing: Unpack[Mixing]) -> Mix
     fresh = options["fresh"]
     if fresh is None:
         fresh = "at_alarm" if can_be_copied(candidates) else "never"
-    noise = _NOISE_OF_MDPS if base.spec.horizon > 1 else _NOISE
+    noise, outlier = _NOISE_OF_MDPS if base.spec.horizon > 1 else _NOISE, 0.0
+    if origin == "learnt":  # as the first reward, whose error is 0
+        noise, outlier = dataclasses.replace(noise, lost=1.0), _OUTLIER
     weights = FixedShare(options["share"], options["favour"]), noise, _NOISE_FORGETTING
-    return MixtureOfMemories(candidates, *weights, options["decision"], options["weighing"], origin, fresh)
+    decision, weighing = options["decision"], options["weighing"]
+    return MixtureOfMemories(candidates, *weights, decision, weighing, origin, fresh, outlier)
 
 
 @register(exploration="the base's", problem="any", takes_arms=True, **_ROW)
@@ -103,46 +106,46 @@ def adaptive(base: Agent | Sequence[Agent], **mixing: Unpack[Mixing]) -> Mixture
 
 @register(exploration="UCB in units of the learnt noise", problem="linear bandit", **_ROW)
 def adaptive_lin_ucb(
-    spec: Spec,
-    *,
-    exploration: Literal["practical", "theory"] = "practical",
-    delta: Numeric = 0.05,
-    ridge: Numeric = 0.1,
-    **mixing: Unpack[Mixing],
+    spec: Spec, *, radius: Numeric = 1.0, ridge: Numeric = 0.3, **mixing: Unpack[Mixing]
 ) -> MixtureOfMemories:
     r"""Linear UCB that knows neither how fast to forget nor how large the noise is.
 
-    Candidates are D-LinUCB with memories of 8, 16, …, 4096 rounds, and LinUCB. Each learns its noise $s_j$;
-    its index is $x^\top\hat\theta_j + c\,s_j\beta_j\|x\|$ with the width $\|x\|$ and the radius $\beta_j$ of
-    `d_lin_ucb` for a noise of one, without the term of the ridge.
+    Candidates are regressions with memories of 8, 16, …, 4096 rounds, and one that never forgets. Each
+    learns the origin of rewards, its noise $s_j$ and the size of its weights; its index is the forecast
+    plus $c$ of its standard deviations. Neither the units of rewards and features nor an amount that is
+    added to all rewards changes a decision.
     Args:
-      exploration: `"theory"` is $c = 1$, `"practical"` 0.3, see docs/adaptive.md.
-      ridge: $\lambda > 0$, in units of the noise.
+      radius: $c \ge 0$, in standard deviations of a forecast.
+      ridge: $\lambda > 0$, for features of a length of about 1, and rewards in units of the noise.
     When to use: you do not know how fast the problem drifts, or how large the noise is. Start here.
     When not: you need a bound on regret. A known memory saves the cost of the others.
     """
-    factor = _RADII[require_choice("exploration", exploration, list(_RADII))]
-    radius = ConfidenceRadius(noise_scale=1.0, norm_bound=0.0, delta=delta, scale=factor)
-    agent = bandit_agent(spec, NoForgetting(), Ucb(radius), ridge, noise=LearntNoise())
-    return _mixture_of_one(agent, "first", **mixing)
+    return _mixture_of_one(_bandit(spec, Ucb(radius), ridge), "learnt", **mixing)
 
 
 @register(exploration="Thompson sampling", problem="linear bandit", **_ROW)
 def adaptive_lin_ts(
-    spec: Spec, *, scale: Numeric = 0.5, ridge: Numeric = 0.1, **mixing: Unpack[Mixing]
+    spec: Spec, *, scale: Numeric = 0.5, ridge: Numeric = 0.3, **mixing: Unpack[Mixing]
 ) -> MixtureOfMemories:
     r"""Thompson sampling that knows neither how fast to forget nor how large the noise is.
 
     A memory is drawn with its weight, then a parameter from its posterior.
     Args:
-      scale: $a \ge 0$, the deviation in units of the learnt noise; 1 is the Bayesian choice.
-      ridge: $\lambda > 0$, in units of the noise.
+      scale: $a \ge 0$, in standard deviations of a forecast; 1 is the Bayesian choice.
+      ridge: $\lambda > 0$, as in `adaptive_lin_ucb`.
       decision: `"draw"` unless given.
     When to use: you know neither the pace of the drift nor the noise, and want random choices.
     When not: you need a bound on regret, or the same choice from the same data.
     """
-    agent = bandit_agent(spec, NoForgetting(), Thompson(scale), ridge, noise=LearntNoise())
-    return _mixture_of_one(agent, "first", **{"decision": "draw", **mixing})
+    agent = _bandit(spec, Thompson(scale), ridge)
+    return _mixture_of_one(agent, "learnt", **{"decision": "draw", **mixing})
+
+
+def _bandit(spec: Spec, exploration: Exploration, ridge: Numeric) -> LeastSquares:
+    """Return the base of an adaptive bandit, which has one feature more, the constant."""
+    require_bandit(spec)
+    spec, noise = dataclasses.replace(spec, dim=spec.dim + 1), LearntNoise(lost=1.0)
+    return bandit_agent(spec, NoForgetting(), exploration, ridge, noise=noise, prior="learnt")
 
 
 @register(exploration="UCB", problem="linear MDP", **_ROW)

@@ -1,19 +1,23 @@
 """A mixture of memories: agents that forget differently learn from all data, and are weighed."""
 
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args
 
-from driftwise.base import Array, Episode, FeatureTable, Forecast, Forecaster, Key, Moments, Plan, Wrapper
+from driftwise.base import Array, Episode, FeatureTable, Forecast, Forecaster, Key, Moments, Numeric, Plan, Spec, Wrapper
 from driftwise.base.arrays import expand_like, map_stacked, map_tree, namespace
-from driftwise.base.part import choice, index_part, member, numeric_values, part
+from driftwise.base.part import choice, index_part, member, number, numeric_values, part
 from driftwise.base.random import choose_index, draw_uniform, fold
+from driftwise.base.types import WaitingDecisions
 from driftwise.base.validation import ArgumentError
 from driftwise.parts import ClockWeights, ExponentialWeights, FixedShare, LearntNoise
-from driftwise.parts.noise import NoiseSums
-from driftwise.parts.regression import linear
+from driftwise.parts.noise import ErrorSums, NoiseSums
 
 Decision = Literal["heaviest", "mixture", "variance", "draw"]
-Origin = Literal["zero", "first"]
+Origin = Literal["zero", "learnt"]
+CONSTANT = 10.0  # the feature whose weight is the origin; the ridge hardly shrinks what is so large
 _ALARM = 2.0  # times the least weight, and times the episodes of the heaviest memory
+_LEAST_SAMPLES = 5  # for each dimension, that a memory needs before its forecasts can raise an alarm
+FIRST_CLIPPED = 20  # the first reward that can be an outlier
 _DRAW = 1  # where a memory is drawn, below the key of an episode's plan; the agents' own draws are at the key
 
 
@@ -21,7 +25,8 @@ class MixtureState(NamedTuple):
     base: Any  # each leaf `[J, ...]`
     log_weights: Array  # [J], or [H, J] with weights of each step
     tick: Array  # episodes learnt from
-    origin: Array  # [d] weights that rewards are counted from
+    origin: Array  # the first reward, which the others are counted from
+    unit: Array  # the length of the first features, by which all are divided
     noise: NoiseSums  # of the forecasts of all memories together
 
 
@@ -36,12 +41,18 @@ class MixtureOfMemories(Wrapper):
     `decision="heaviest"` acts on the index of the heaviest memory, `"mixture"` on $\sum_j w_j Q_j$, and
     `"variance"` on the mean of the mixture with the root of its total variance, $\bar m + \sqrt{\sum_j
     w_j(b_j^2 + (m_j - \bar m)^2)}$; `"draw"` draws a memory with its weight. `weighing="together"` adds the
-    scores of all steps into one weight; `"per_step"` has a weight each. `origin="first"` counts the rewards
-    of a bandit from the first one, if there are features that are 1 for all arms then.
+    scores of all steps into one weight; `"per_step"` has a weight each.
+
+    `origin="learnt"` regresses the rewards of a bandit on its features and a constant, so that no decision
+    depends on an amount that is added to all rewards, nor on the unit of features: rewards are counted from
+    the first one, features divided by the length of the first that are learnt from, and bases have one
+    dimension more. A reward that is farther than `outlier` standard deviations from the forecast of the
+    heaviest memory is then learnt as if it were that far (0: any).
 
     `fresh="at_alarm"` restarts the last memory from a copy of the heaviest when its weight falls below twice
     its reallocation share, and below half of its prior, while it holds more than twice the episodes of the
-    heaviest. This takes exponential weights that differ in their rates alone, the last the largest.
+    heaviest, and at least five for each dimension: with fewer its forecasts are bad though nothing changed.
+    This takes exponential weights that differ in their rates alone, the last the largest.
     """
 
     base: Forecaster = member(Forecaster, stacked=True)
@@ -50,15 +61,28 @@ class MixtureOfMemories(Wrapper):
     noise_forgetting: ExponentialWeights = member(ExponentialWeights)
     decision: Decision = choice(*get_args(Decision), default="heaviest")
     weighing: Literal["together", "per_step"] = choice("together", "per_step", default="together")
-    origin: Origin = choice("zero", "first", default="zero")
+    origin: Origin = choice("zero", "learnt", default="zero")
     fresh: Literal["at_alarm", "never"] = choice("at_alarm", "never", default="at_alarm")
+    outlier: Numeric = number(at_least=0, default=0.0)
 
     def __post_init__(self) -> None:
-        if self.origin == "first" and self.spec.horizon > 1:
-            raise ArgumentError("origin", "be 'zero' where episodes have several steps", self.origin)
+        if self.origin == "learnt" and (self.base.spec.horizon > 1 or self.base.spec.dim < 2):
+            raise ArgumentError("origin", "be 'zero' unless bases are bandits of two dimensions", self.origin)
+        if self.outlier and self.origin == "zero":
+            raise ArgumentError("outlier", "be 0 unless origin='learnt'", self.outlier)
         if self.fresh == "at_alarm" and not can_be_copied(self.base):
             expected = "be 'never' unless memories differ in exponential rates alone, the last the largest"
             raise ArgumentError("fresh", expected, self.fresh)
+
+    @property
+    def spec(self) -> Spec:
+        """The sizes of the problem; bases have one dimension more where the origin is learnt."""
+        spec = self.base.spec
+        return replace(spec, dim=spec.dim - 1) if self.origin == "learnt" else spec
+
+    @property
+    def counts_waiting(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.origin == "learnt"
 
     @property
     def num_memories(self) -> int:
@@ -70,8 +94,39 @@ class MixtureOfMemories(Wrapper):
         return self.base.takes_counts
 
     def init(self, features: FeatureTable) -> MixtureState:
-        base = map_stacked(lambda agent, _: agent.init(features), self.base, None, features.values)
+        table = self.extend_table(features, namespace(features.values).ones_like(features.values[0, 0]))
+        base = map_stacked(lambda agent, _: agent.init(table), self.base, None, table.values)
         return self.initial_state(base, features.values)
+
+    def extend_table(self, features: FeatureTable, unit: Array) -> FeatureTable:
+        """Return the table that bases see."""
+        if self.origin == "zero":
+            return features
+        table = FeatureTable(self.extend(features.values, unit), features.present)
+        waiting = features.find(WaitingDecisions)
+        if waiting is None:
+            return table
+        scale = self.extend(namespace(unit).ones_like(features.values[0]), unit)
+        return table.with_extras(WaitingDecisions(scale[:, None] * scale * waiting.gram))
+
+    def extend(self, features: Array, unit: Array) -> Array:
+        """Return features `[..., d + 1]` in their unit, with the constant as the last."""
+        xp = namespace(features)
+        constant = xp.full_like(features[..., :1], CONSTANT)
+        return xp.concat([features / unit, constant], axis=-1)
+
+    def reward_unit(self, state: MixtureState) -> Array:
+        """Return the deviation of the noise, 1 if it is 0."""
+        xp, deviation = namespace(state.unit), self.noise.deviation(state.noise.errors)[0]
+        return xp.where(deviation > 0, deviation, xp.ones_like(deviation))
+
+    def set_origin(self, state: MixtureState, features: Array, reward: Array) -> MixtureState:
+        """Return the state with the origin and the unit that the first sample gives it."""
+        xp, first = namespace(features), state.tick == 0
+        length = xp.sqrt(xp.sum(features * features))
+        length = xp.where(length > 0, length, xp.ones_like(length))
+        origin, unit = xp.where(first, reward, state.origin), xp.where(first, length, state.unit)
+        return state._replace(origin=origin, unit=unit)
 
     def initial_state(self, base: Any, like: Array) -> MixtureState:
         """The state before the first episode, with states of the memories and features `[..., d]`."""
@@ -79,12 +134,13 @@ class MixtureOfMemories(Wrapper):
         shape = (self.spec.horizon, num) if self.weighing == "per_step" else (num,)
         prior = xp.zeros(shape, dtype=like.dtype)
         prior = prior + self.sharing.prior(prior)
-        origin = xp.zeros(like.shape[-1], dtype=like.dtype)
+        origin, unit = (xp.asarray(value, dtype=like.dtype) for value in (0.0, 1.0))
         noise = self.noise.init(self.noise_forgetting, xp.zeros(self.spec.horizon, dtype=like.dtype))
-        return MixtureState(base, xp.log(prior), xp.asarray(0, dtype=xp.int64), origin, noise)
+        return MixtureState(base, xp.log(prior), xp.asarray(0, dtype=xp.int64), origin, unit, noise)
 
     def plan(self, state: MixtureState, features: FeatureTable, key: Key) -> Plan:
         xp, agent = namespace(features.values), self.base
+        features = self.extend_table(features, state.unit)
         if self.weighing == "together" and self.decision in ("heaviest", "draw"):  # no other has to plan
             chosen = self.choose_memory(state.log_weights, key)
             agent = index_part(agent, chosen)
@@ -113,19 +169,21 @@ class MixtureOfMemories(Wrapper):
                 mean = mix(means)
                 bonus = xp.sqrt(mix(plans.bonus**2 + (means - mean) ** 2))
                 q = xp.where(q > -xp.inf, mean + bonus, q)
-        if self.origin == "first":
-            q = q + xp.reshape(linear(features, state.origin), q.shape)
-            weights, values = weights + state.origin, xp.max(q, axis=-1)
-        return Plan(weights, bonus, q, agent.policy(q), values)
+        if self.origin == "zero":
+            return Plan(weights, bonus, q, agent.policy(q), values)
+        policy = agent.policy(q / self.reward_unit(state))  # ties do not depend on the unit or the origin
+        return Plan(weights, bonus, q + state.origin, policy, values + state.origin)
 
     def update(
         self, state: MixtureState, features: FeatureTable, plan: Plan, episode: Episode
     ) -> MixtureState:
         xp, like = namespace(features.values), features.values
-        origin = state.origin
-        if self.origin == "first":
-            origin = xp.where(state.tick == 0, constant_weights(features, episode.rewards[0]), origin)
-        episode = episode._replace(rewards=episode.rewards - episode.features @ origin)
+        if self.origin == "learnt":
+            state = self.set_origin(state, episode.features[0], episode.rewards[0])
+            features = self.extend_table(features, state.unit)
+            extended = self.extend(episode.features, state.unit)
+            episode = episode._replace(features=extended, rewards=episode.rewards - state.origin)
+            episode = self._without_outlier(state, features, plan, episode)
 
         # The same values for each memory: with one for all, XLA would copy all memories to multiply.
         values = xp.broadcast_to(plan.values, (state.log_weights.shape[-1], *plan.values.shape))
@@ -136,7 +194,26 @@ class MixtureOfMemories(Wrapper):
             return forecast, learnt, agent.memory(learnt)
 
         learnt = map_stacked(learn, self.base, (state.base, values), like)
-        return self.absorb_forecasts(state._replace(origin=origin), *learnt)
+        return self.absorb_forecasts(state, *learnt)
+
+    def _without_outlier(
+        self, state: MixtureState, features: FeatureTable, plan: Plan, episode: Episode
+    ) -> Episode:
+        """Return the episode of a bandit with a reward that is no outlier."""
+        heaviest = state.log_weights.argmax()
+        agent, base = index_part(self.base, heaviest), map_tree(lambda leaf: leaf[heaviest], state.base)
+        error, variance = agent.forecast(base, features, plan, episode)
+        excess = self.excess(state.noise.errors, error, variance)
+        if episode.counts is not None:  # √n times the mean of n rewards is what was forecast
+            excess = excess / namespace(excess).sqrt(episode.counts)
+        return episode._replace(rewards=episode.rewards + excess)
+
+    def excess(self, errors: ErrorSums, error: Array, variance: Array) -> Array:
+        """Return what to add to a reward with this error so that it is no outlier; mostly 0."""
+        xp, spread = namespace(error), self.noise.variance(errors)
+        limit = self.outlier * xp.sqrt(spread * (1 + variance))
+        is_known = (self.outlier > 0) & (errors.count >= FIRST_CLIPPED) & (spread > 0)
+        return is_known * (xp.minimum(xp.maximum(error, -limit), limit) - error)
 
     def absorb_forecasts(
         self, state: MixtureState, forecast: Forecast, base: Any, sizes: Array
@@ -156,12 +233,12 @@ class MixtureOfMemories(Wrapper):
         weights = xp.broadcast_to(xp.exp(state.log_weights), (self.spec.horizon, len(sizes)))  # [H, J]
         squares = xp.sum(weights.T * forecast.squares, axis=0)
         noise = self.noise.update(self.noise_forgetting, state.noise, squares)
-        return MixtureState(base, log_weights, tick, state.origin, noise)
+        return MixtureState(base, log_weights, tick, state.origin, state.unit, noise)
 
     def alarm(self, weight: Array, prior: Array, size: Array, heaviest_size: Array, tick: Array) -> Array:
         """Whether the last memory, of this weight and prior and with so many episodes, is to restart."""
         is_low = (weight <= _ALARM * self.sharing.share_at(tick) * prior) & (weight <= prior / _ALARM)
-        return is_low & (size > _ALARM * heaviest_size)
+        return is_low & (size > _ALARM * heaviest_size) & (size >= _LEAST_SAMPLES * self.spec.dim)
 
     def choose_memory(self, log_weights: Array, key: Key) -> Array:
         """The heaviest or the drawn memory, or that of each step; with weights `[J]`, of each key if many."""
@@ -200,12 +277,3 @@ def overall_weights(log_weights: Array) -> Array:
     """Weights `[J]`, means over steps where each step has its own."""
     xp = namespace(log_weights)
     return xp.mean(xp.reshape(xp.exp(log_weights), (-1, log_weights.shape[-1])), axis=0)
-
-
-def constant_weights(features: FeatureTable, reward: Array) -> Array:
-    """Weights `[d]` that explain a reward by the features that are 1 for all arms; 0 if there are none."""
-    xp, constant = namespace(features.values), features.values == 1
-    if features.present is not None:
-        constant = constant | ~features.present[:, None]
-    constant = xp.astype(xp.all(constant, axis=0), features.values.dtype)
-    return constant * reward / xp.maximum(xp.sum(constant), xp.ones_like(constant[0]))

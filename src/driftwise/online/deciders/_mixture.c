@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define INTERFACE 1 /* raised with every change of what Python sees; as in `compiled.py` */
+#define INTERFACE 2 /* raised with every change of what Python sees; as in `compiled.py` */
 #define LANES 4
 #define MOST 32768 /* memories or dimensions: products of sizes stay far below the largest `Count` */
 typedef double Lanes __attribute__((vector_size(LANES * sizeof(double))));
@@ -36,16 +36,21 @@ typedef struct {
     Lanes *rates, *ridges;            /* [blocks] */
     Lanes *gram, *gram_sq, *cross;    /* [blocks, dim, dim], the same or null, [blocks, dim] */
     Lanes *error, *variance;          /* [blocks] of a sample */
-    Lanes *work;                      /* [dim, dim + 2] */
+    Lanes *work;                      /* [dim + 1, dim + 2] */
     double *prior;                    /* [num] */
     double *stats;                    /* [STATS, num] Σω, Σω² of samples, of errors; sums of squares */
     double *log_weights, *weights;    /* [num] right behind them */
 } Mixture;
 
 typedef struct {
-    double reward, weight, degrees, scale, share; /* as in `learn` of the Python side */
-    const double *features;                       /* [dim] */
+    double reward, weight, degrees, scale, share, limit; /* as in `learn` of the Python side */
+    const double *features;                              /* [dim] */
 } Sample;
+
+typedef struct {
+    double radius, variance; /* as in `Width` of the Python side */
+    const double *waiting;   /* [dim, dim] or null */
+} Width;
 
 /* Λ = UᵀU with b and φ as two more columns, which become z = U⁻ᵀb and x = U⁻ᵀφ: the mean is zᵀx, the variance
    xᵀx. False if some matrix has no factor. */
@@ -101,6 +106,17 @@ FASTEST static void absorb(Mixture *m, const Sample *sample) {
     }
 }
 
+/* Move the reward to where the error of the heaviest memory is no outlier. */
+static void clip(Mixture *m, Sample *sample) {
+    double *errors = (double *)m->error;
+    const double error = errors[m->heaviest], doubt = ((double *)m->variance)[m->heaviest] + 1;
+    const double most = sample->limit < INFINITY ? sample->limit * sqrt(doubt) : INFINITY;
+    if (!(fabs(error) > most)) return;
+    const double excess = copysign(most, error) - error;
+    for (Count j = 0; j < m->num; j++) errors[j] += excess;
+    sample->reward += excess;
+}
+
 /* Set the weights, and the first of the largest, from the logarithms. */
 static void find_weights(Mixture *m) {
     m->heaviest = 0;
@@ -138,19 +154,11 @@ static double weigh(Mixture *m, const Sample *sample) {
     return squared_error;
 }
 
-/* Upper bounds xᵀΛ⁻¹b + radius ‖x‖ of arms in memory j, with the norm by Λ⁻¹Λ̃Λ⁻¹, or by Λ⁻¹ where there is
-   no Λ̃. False if Λ has no factor. */
-FASTEST static bool bound(
-    const Mixture *m, Count j, double radius, Count num_arms, const double *arms, double *index, double *bonus
-) {
-    const Count d = m->dim, block = j / LANES, lane = j % LANES;
-    const double *gram = (double *)(m->gram + block * d * d) + lane;
-    const double *gram_sq = m->gram_sq ? (double *)(m->gram_sq + block * d * d) + lane : NULL;
-    const double *cross = (double *)(m->cross + block * d) + lane;
-    Lanes *x = m->work;
-    double *factor = (double *)(m->work + d); /* U, with 1 over its diagonal */
+/* Factor the gram of a memory, plus what waits, into UᵀU, with 1 over the diagonal. False if it has no factor. */
+FASTEST static bool factorise(double *factor, const double *gram, const double *waiting, Count d) {
     for (Count k = 0; k < d; k++)
-        for (Count i = k; i < d; i++) factor[k * d + i] = gram[(i * d + k) * LANES];
+        for (Count i = k; i < d; i++)
+            factor[k * d + i] = gram[(i * d + k) * LANES] + (waiting ? waiting[i * d + k] : 0);
     for (Count k = 0; k < d; k++) {
         double *row = factor + k * d;
         row[k] = 1 / sqrt(row[k]);
@@ -159,31 +167,83 @@ FASTEST static bool bound(
         for (Count i = k + 1; i < d; i++)
             for (Count c = i; c < d; c++) factor[i * d + c] -= row[i] * row[c];
     }
+    return true;
+}
+
+/* `Width.excess`, from the factor of Λ and from Λ⁻¹b; the column has room for d numbers. */
+FASTEST static double excess(
+    const double *factor, const double *weights, double *column, Count d, double ridge, double variance
+) {
+    double size = 0, trace = 0;
+    for (Count i = 0; i < d; i++) size += weights[i] * weights[i];
+    const double most = ridge * size / variance;
+    if (!(most > 1)) return 0;
+    for (Count first = 0; first < d; first++) { /* U⁻ᵀ by columns */
+        for (Count i = first; i < d; i++) column[i] = i == first;
+        for (Count k = first; k < d; k++) {
+            column[k] *= factor[k * d + k];
+            trace += column[k] * column[k];
+            for (Count i = k + 1; i < d; i++) column[i] -= factor[k * d + i] * column[k];
+        }
+    }
+    return ridge * fmax(most / sqrt(fmax((double)d - ridge * trace, 1)) - 1, 0);
+}
+
+/* Upper bounds xᵀΛ⁻¹b + radius ‖x‖ of arms in memory j, with the norm by Λ⁻¹Λ̃Λ⁻¹, or by Λ⁻¹ where there is
+   no Λ̃, and the excess of a learnt prior. False if Λ has no factor. */
+FASTEST static bool bound(
+    const Mixture *m, Count j, const Width *width, Count num_arms, const double *arms, double *index,
+    double *bonus
+) {
+    const Count d = m->dim, block = j / LANES, lane = j % LANES;
+    const double *gram = (double *)(m->gram + block * d * d) + lane, *waiting = width->waiting;
+    const double *gram_sq = m->gram_sq ? (double *)(m->gram_sq + block * d * d) + lane : NULL;
+    const double *cross = (double *)(m->cross + block * d) + lane;
+    Lanes *x = m->work;
+    double *weights = (double *)(m->work + d), *factor = weights + d; /* Λ⁻¹b and U */
+    if (!factorise(factor, gram, NULL, d)) return false;
+    for (Count i = 0; i < d; i++) weights[i] = cross[i * LANES];
+    for (Count k = 0; k < d; k++) {
+        weights[k] *= factor[k * d + k];
+        for (Count i = k + 1; i < d; i++) weights[i] -= factor[k * d + i] * weights[k];
+    }
+    for (Count k = d - 1; k >= 0; k--) {
+        for (Count i = k + 1; i < d; i++) weights[k] -= factor[k * d + i] * weights[i];
+        weights[k] *= factor[k * d + k];
+    }
+    const double ridge = ((double *)m->ridges)[j], variance = width->variance;
+    const double more = variance > 0 ? excess(factor, weights, (double *)x, d, ridge, variance) : 0;
+    if (waiting && !factorise(factor, gram, waiting, d)) return false;
     for (Count first = 0; first < num_arms; first += LANES) {
         const Count some = num_arms - first < LANES ? num_arms - first : LANES;
         Lanes mean = {0}, norm = {0};
-        for (Count i = 0; i < d; i++)
+        for (Count i = 0; i < d; i++) {
             for (Count arm = 0; arm < LANES; arm++) x[i][arm] = arm < some ? arms[(first + arm) * d + i] : 0;
+            mean += weights[i] * x[i];
+        }
         for (Count k = 0; k < d; k++) { /* U⁻ᵀx */
             x[k] *= factor[k * d + k];
             norm += x[k] * x[k];
             for (Count i = k + 1; i < d; i++) x[i] -= factor[k * d + i] * x[k];
         }
-        for (Count k = d - 1; k >= 0; k--) { /* U⁻¹U⁻ᵀx */
-            for (Count i = k + 1; i < d; i++) x[k] -= factor[k * d + i] * x[i];
-            x[k] *= factor[k * d + k];
-            mean += x[k] * cross[k * LANES];
-        }
-        if (gram_sq) {
-            norm = (Lanes){0};
-            for (Count i = 0; i < d; i++) {
-                Lanes half = 0.5 * gram_sq[(i * d + i) * LANES] * x[i];
-                for (Count k = 0; k < i; k++) half += gram_sq[(i * d + k) * LANES] * x[k];
+        if (gram_sq || more > 0) {
+            Lanes squares = {0};
+            for (Count k = d - 1; k >= 0; k--) { /* U⁻¹U⁻ᵀx */
+                for (Count i = k + 1; i < d; i++) x[k] -= factor[k * d + i] * x[i];
+                x[k] *= factor[k * d + k];
+                squares += x[k] * x[k];
+            }
+            if (gram_sq) norm = (Lanes){0};
+            for (Count i = 0; gram_sq && i < d; i++) {
+                Lanes half = 0.5 * (gram_sq[(i * d + i) * LANES] + (waiting ? waiting[i * d + i] : 0)) * x[i];
+                for (Count k = 0; k < i; k++)
+                    half += (gram_sq[(i * d + k) * LANES] + (waiting ? waiting[i * d + k] : 0)) * x[k];
                 norm += 2 * half * x[i];
             }
+            norm += more * squares;
         }
         for (Count arm = 0; arm < some; arm++) {
-            bonus[first + arm] = radius * sqrt(fabs(norm[arm]));
+            bonus[first + arm] = width->radius * sqrt(fabs(norm[arm]));
             index[first + arm] = mean[arm] + bonus[first + arm];
         }
     }
@@ -200,7 +260,7 @@ static bool allocate(Mixture *m, bool squared) {
     } parts[] = {
         {&m->rates, blocks}, {&m->ridges, blocks},   {&m->gram, blocks * d * d},
         {&m->error, blocks}, {&m->variance, blocks}, {&m->cross, blocks * d},
-        {&scalars, (1 + ROWS) * blocks}, {&m->work, d * (d + 2)}, {&m->gram_sq, blocks * d * d},
+        {&scalars, (1 + ROWS) * blocks}, {&m->work, (d + 1) * (d + 2)}, {&m->gram_sq, blocks * d * d},
     };
     const size_t num = sizeof(parts) / sizeof(parts[0]) - !squared;
     Count total = 1; /* one to spare for the alignment */
@@ -378,11 +438,11 @@ static PyObject *mixture_heaviest(PyObject *self, void *closure) {
     return PyLong_FromSsize_t(((Mixture *)self)->heaviest);
 }
 
-/* The five numbers of a sample, and last, since numbers may run code of their own, its features. */
+/* The six numbers of a sample, and last, since numbers may run code of their own, its features. */
 static bool open_sample(const Mixture *m, PyObject *const *args, Sample *sample, Py_buffer *view) {
     return read_number(&sample->reward, "reward", args[1]) && read_number(&sample->weight, "weight", args[2]) &&
            read_number(&sample->degrees, "degrees", args[3]) && read_number(&sample->scale, "scale", args[4]) &&
-           read_number(&sample->share, "share", args[5]) &&
+           read_number(&sample->share, "share", args[5]) && read_number(&sample->limit, "limit", args[6]) &&
            (sample->features = open_array(view, "features", args[0], 0, 1, &m->dim));
 }
 
@@ -391,9 +451,10 @@ static PyObject *mixture_learn(PyObject *self, PyObject *const *args, Count num)
     Sample sample;
     Py_buffer view = {0};
     PyObject *result = NULL;
-    if (!require_count("learn", 6, num)) return NULL;
+    if (!require_count("learn", 7, num)) return NULL;
     if (open_sample(m, args, &sample, &view)) {
         if (forecast(m, &sample)) {
+            clip(m, &sample);
             const double squared_error = weigh(m, &sample);
             absorb(m, &sample);
             result = PyFloat_FromDouble(squared_error);
@@ -411,12 +472,13 @@ static PyObject *mixture_learn_forecast(PyObject *self, PyObject *const *args, C
     Py_buffer views[3] = {{0}};
     const double *error, *variance;
     PyObject *result = NULL;
-    if (!require_count("learn_forecast", 8, num)) return NULL;
+    if (!require_count("learn_forecast", 9, num)) return NULL;
     if (open_sample(m, args, &sample, views) &&
-        (error = open_array(views + 1, "error", args[6], 0, 1, &m->num)) &&
-        (variance = open_array(views + 2, "variance", args[7], 0, 1, &m->num))) {
+        (error = open_array(views + 1, "error", args[7], 0, 1, &m->num)) &&
+        (variance = open_array(views + 2, "variance", args[8], 0, 1, &m->num))) {
         memcpy(m->error, error, (size_t)m->num * sizeof(double));
         memcpy(m->variance, variance, (size_t)m->num * sizeof(double));
+        clip(m, &sample);
         const double squared_error = weigh(m, &sample);
         absorb(m, &sample);
         result = PyFloat_FromDouble(squared_error);
@@ -427,19 +489,22 @@ static PyObject *mixture_learn_forecast(PyObject *self, PyObject *const *args, C
 
 static PyObject *mixture_bounds(PyObject *self, PyObject *const *args, Count num) {
     const Mixture *m = (Mixture *)self;
-    Py_buffer views[3] = {{0}};
+    Py_buffer views[4] = {{0}};
     const double *arms;
     double *index, *bonus;
     PyObject *result = NULL;
-    double radius;
-    if (!require_count("bounds", 5, num) || !read_number(&radius, "radius", args[1])) return NULL;
-    const Count j = memory_of(m, args[0]), shape[] = {-1, m->dim};
+    Width width = {0};
+    if (!require_count("bounds", 7, num) || !read_number(&width.radius, "radius", args[1]) ||
+        !read_number(&width.variance, "variance", args[2]))
+        return NULL;
+    const Count j = memory_of(m, args[0]), shape[] = {-1, m->dim}, square[] = {m->dim, m->dim};
     if (j < 0) return NULL;
-    if ((arms = open_array(views, "arms", args[2], 0, 2, shape)) &&
-        (index = open_array(views + 1, "index", args[3], PyBUF_WRITABLE, 1, views[0].shape)) &&
-        (bonus = open_array(views + 2, "bonus", args[4], PyBUF_WRITABLE, 1, views[0].shape)))
-        result = PyBool_FromLong(bound(m, j, radius, views[0].shape[0], arms, index, bonus));
-    release_all(views, 3);
+    if ((args[3] == Py_None || (width.waiting = open_array(views + 3, "waiting", args[3], 0, 2, square))) &&
+        (arms = open_array(views, "arms", args[4], 0, 2, shape)) &&
+        (index = open_array(views + 1, "index", args[5], PyBUF_WRITABLE, 1, views[0].shape)) &&
+        (bonus = open_array(views + 2, "bonus", args[6], PyBUF_WRITABLE, 1, views[0].shape)))
+        result = PyBool_FromLong(bound(m, j, &width, views[0].shape[0], arms, index, bonus));
+    release_all(views, 4);
     return result;
 }
 
@@ -487,13 +552,13 @@ static PyObject *mixture_renew(PyObject *self, PyObject *const *args, Count num)
 
 static PyMethodDef methods[] = {
     METHOD("learn", mixture_learn,
-           "learn(features, reward, weight, degrees, scale, share)\n\nLearn from a sample and return its "
+           "learn(features, reward, weight, degrees, scale, share, limit)\n\nLearn from a sample and return its "
            "squared error; None, and nothing changed, if a matrix has no factor."),
     METHOD("learn_forecast", mixture_learn_forecast,
-           "learn_forecast(features, reward, weight, degrees, scale, share, error, variance)\n\nLearn from a "
+           "learn_forecast(features, reward, weight, degrees, scale, share, limit, error, variance)\n\nLearn from a "
            "sample whose errors and variances in all memories are known."),
     METHOD("bounds", mixture_bounds,
-           "bounds(memory, radius, arms, index, bonus)\n\nFill the indices and the bonuses of arms in a "
+           "bounds(memory, radius, variance, waiting, arms, index, bonus)\n\nFill the indices and the bonuses of arms in a "
            "memory; False if its matrix has no factor."),
     METHOD("read", mixture_read,
            "read(memory, gram, gram_sq, cross)\n\nFill arrays with the sums of a memory."),

@@ -5,10 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from driftwise.base.arrays import cholesky_or_nan
 from driftwise.online.deciders.anchors import ROUGH, Anchor, AnchoredInverse, RecentSamples, factorise
 from driftwise.online.deciders.definition import Pair
-from driftwise.online.deciders.memories import Sums
+from driftwise.online.deciders.memories import Sums, Width
 
 Arrays = Sequence[np.ndarray]
 
@@ -90,8 +89,9 @@ class AnchoredMemories:
         means, variances = np.array([anchor.forecast(*turned) for anchor, *turned in samples]).T
         return reward - means, variances
 
-    def absorb(self, leader: int) -> None:
+    def absorb(self, leader: int, excess: float) -> None:
         features, reward = self._sample
+        reward += excess
         self._recent.add(features)
         for cross, new in ((self._cross, features), (self._turned_cross, self._turned)):
             cross *= self._rates
@@ -139,21 +139,31 @@ class AnchoredMemory:
             np.dot(self._cross, anchor.vectors, self._turned_cross)
         return anchor
 
-    def estimate(self, arms: np.ndarray) -> Pair:
+    def estimate(self, arms: np.ndarray, width: Width) -> Pair:
+        if width.waiting is not None:
+            return self._matrices().estimate(arms, width)
         anchor = self.anchor()
         features = arms.dot(anchor.vectors)
         solved = anchor.solve(features)
         mean = solved.dot(self._turned_cross)
         if len(self._sums) == 1:
-            return mean, np.vecdot(solved, features)
+            squares = np.vecdot(solved, features)
+            if width.variance > 0:
+                (weights,) = anchor.solve(self._turned_cross[None])
+                squares += width.excess(weights, anchor.trace) * np.vecdot(solved, solved)
+            return mean, squares
         squared = self._sums[1]
         if self._turned is None:
             return mean, squared.squares(solved.dot(anchor.vectors.T), squared.matrix, squared.waiting)
         return mean, squared.squares(solved, self._turned, anchor.samples)
 
-    def spread(self, arms: np.ndarray) -> Pair:
-        mapped = self.anchor().map(arms)
-        return mapped.dot(self._cross), mapped.dot(cholesky_or_nan(self._sums[-1].snapshot()()))
+    def spread(self, arms: np.ndarray, width: Width) -> Pair:
+        return self._matrices().spread(arms, width)
+
+    def _matrices(self) -> Sums:
+        """Return the sums with whole matrices."""
+        gram, *squared = self.sums()
+        return Sums(gram, squared[0] if squared else None, self._cross)
 
     def absorb(self, leads: bool) -> None:
         """Learn the sample that was forecast last."""

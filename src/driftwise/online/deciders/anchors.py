@@ -141,6 +141,13 @@ class Anchor:
         """Return `Λ⁻¹x` of every arm `[num_arms, d]`."""
         return self.solve(arms.dot(self.vectors)).dot(self.vectors.T)
 
+    def trace(self) -> float:
+        """Return the trace of `Λ⁻¹`."""
+        inverse = self._scales()[0]
+        scaled, inner = self._low_rank()
+        rows = scaled * (self.roots[: self.num, None] * self._scales()[1])
+        return float(inverse.sum() - np.trace(solve_rows_or_nan(inner, rows.dot(rows.T))))
+
     def forecast(self, turned: np.ndarray, cross: np.ndarray) -> tuple[float, float]:
         r"""Return `xᵀΛ⁻¹b` and `xᵀΛ⁻¹x` of one `Qᵀx` and `Qᵀb`, where no sample has left.
 
@@ -166,15 +173,19 @@ class Anchor:
 
     def _approximate(self, turned: np.ndarray) -> np.ndarray:
         """Return `QᵀΛ⁻¹x` of each row by Woodbury's identity."""
-        num, half = self.num, self._scales()[1]
-        if self._factors is None:
-            self._factors = self._with_rows(num, lower=False)
-            self._factors[1].reshape(-1)[:: num + 1] += self.signs[:num]
-        (scaled, inner), roots = self._factors, self.roots[:num]
+        half = self._scales()[1]
+        (scaled, inner), roots = self._low_rank(), self.roots[: self.num]
         solved = turned * half
         solved -= (solve_rows_or_nan(inner, solved.dot(scaled.T) * roots) * roots).dot(scaled)
         solved *= half
         return solved
+
+    def _low_rank(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return `F√D`, and `G D Gᵀ + Σ`."""
+        if self._factors is None:
+            self._factors = self._with_rows(self.num, lower=False)
+            self._factors[1].reshape(-1)[:: self.num + 1] += self.signs[: self.num]
+        return self._factors
 
     def _with_rows(self, num: int, *, lower: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return `F√D` and `G D Gᵀ`, or its lower half, of the first rows."""

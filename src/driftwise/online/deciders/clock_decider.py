@@ -1,14 +1,15 @@
 """A decider for least squares that forgets by the clock, alone or in a mixture of memories."""
 
+import math
 from typing import Any
 
 import numpy as np
 
-from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState, constant_weights
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import solve_or_nan
 from driftwise.base.part import iterate_parts
-from driftwise.base.types import FeatureTable, Forecast, Moments
+from driftwise.base.types import Forecast, Moments
 from driftwise.online.deciders.definition import Choice, Decider, Offer, bandit_sample
 from driftwise.parts import ClockWeights, LeastSquares
 from driftwise.parts.noise import NoiseSums
@@ -46,10 +47,12 @@ class ClockDecider:
         self.state: Any = rounds.state  # `Moments`, or a `MixtureState`
         self._clock, self._rounds = clock, rounds
         self._mixes = isinstance(agent, MixtureOfMemories)
-        self._first = self._mixes and agent.origin == "first"
+        self._extends = self._mixes and agent.origin == "learnt"
         self._half_lives = np.array(clock.half_life)
 
-    def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
+    def offer(
+        self, arms: np.ndarray, number: int, time: float = 0.0, waiting: np.ndarray | None = None
+    ) -> Offer:
         state: Any = self.state if self._mixes else self._clock.at(self.state, time)
         if self._mixes and self._clock.reference == "now":
             state = self._advanced(time)
@@ -63,27 +66,30 @@ class ClockDecider:
                     f"a longer half_life: {self.agent!r}"
                 )
         self._rounds.state = state
-        tail = (arms == 1).all(axis=0) if self._first else None  # which features are 1 for all arms
-        return self._rounds.offer(arms, number)._replace(planned=None, tail=tail)
+        return self._rounds.offer(arms, number, waiting=waiting)._replace(planned=None)
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
-        agent, given, share = self.agent, choice.features, None
+        agent, features, share = self.agent, choice.features, None
         if not self._mixes:
             if agent.caution is not None:
-                share = agent.caution.shares(self._clock.at(self.state, time).gram, given[None]).item()
-            self.state = self._clock.absorb(self.state, bandit_sample(given, reward, weight, share), time)
+                share = agent.caution.shares(self._clock.at(self.state, time).gram, features[None]).item()
+            self.state = self._clock.absorb(self.state, bandit_sample(features, reward, weight, share), time)
             return
-        state, dim = self._advanced(time), agent.spec.dim
+        state = self._advanced(time)
         late = 0.5 ** ((state.base.memory - time) / self._half_lives)  # no time is later than the state
-        features, constant = given[:dim], given[dim:]
-        if self._first and not state.tick:
-            state = state._replace(origin=constant_weights(FeatureTable(constant[None]), reward))
-        reward -= features.dot(state.origin).item()
+        if self._extends:
+            state = agent.set_origin(state, features, np.asarray(reward))
+            features, reward = agent.extend(features, state.unit), reward - state.origin.item()
         base, noise = state.base, state.base.noise
         direction = solve_or_nan(base.gram[:, 0], features)
         error = reward - np.vecdot(direction, base.cross[:, 0, :, 0])
         forecast = Forecast(error[:, None], direction.dot(features)[:, None])
         forecast = forecast.scale_by_counts(np.array(weight))
+        heaviest = int(state.log_weights.argmax())
+        errors = state.noise.errors
+        excess = agent.excess(errors, forecast.error[heaviest], forecast.variance[heaviest]).item()
+        reward += excess / math.sqrt(weight)
+        forecast = forecast._replace(error=forecast.error + excess)
         base = _add(base, features, np.full_like(late, reward), late, weight)
         if noise is not None:
             errors = _add(noise.moments, np.ones(1), forecast.squares[:, 0], late, 1.0)

@@ -9,7 +9,7 @@ import numpy as np
 from driftwise.base import random
 from driftwise.base.agent import Agent
 from driftwise.base.random import ACTING, PLANNING
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Plan, Sample
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Plan, Sample, WaitingDecisions
 from driftwise.online.limits import finite_plan, first_state, not_finite
 from driftwise.parts.exploration import greedy_policy, tie_tolerance
 
@@ -24,7 +24,7 @@ class Choice(NamedTuple):
     arm: int
     value: float  # the index by which the arm was chosen
     bonus: float  # the part of it that is exploration
-    features: np.ndarray  # [d] of the arm, and behind them any `tail` of the offer
+    features: np.ndarray  # [d] of the arm
     planned: tuple[FeatureTable, Plan] | None  # arguments of `update`, where a decider needs them
 
 
@@ -38,33 +38,43 @@ class Offer(NamedTuple):
     chances: np.ndarray  # [N] the same before the agent's own draws, where these can be summed over
     planned: tuple[FeatureTable, Sequence[Plan]] | None = None  # what the arm's plan is chosen from
     sure: int | None = None  # the arm that is drawn, where nothing is left to chance
-    tail: np.ndarray | float | None = None  # d numbers that a choice keeps behind its features
 
     @classmethod
-    def of_best(cls, arms: Array, index: Array, bonus: Array, agent: Agent, tail: Any = None) -> Self:
-        """Return the offer of an arm of the highest index, ties at random."""
+    def of_best(cls, arms: Array, index: Array, bonus: Array, agent: Agent, unit: float = 1.0) -> Self:
+        """Return the offer of an arm of the highest index, ties at random; rounding ties in this unit."""
         arm = int(index.argmax())  # with `item` faster than `max`; NaN is the largest of all
         best = index.item(arm)
         if not math.isfinite(best):
             raise not_finite(agent)
-        least = best - _TIE * max(abs(best), 1.0)
+        least = best - _TIE * max(abs(best), unit)
         index[arm] = -math.inf  # the next best is found sooner than all that are tied
         second, index[arm] = index.item(index.argmax()), best
         if second >= least:
             tied = index >= least
             policy = tied / np.count_nonzero(tied)
-            return cls(arms, index, bonus, policy, policy, None, None, tail)
+            return cls(arms, index, bonus, policy, policy)
         policy = np.zeros(len(index))
         policy[arm] = 1.0
-        return cls(arms, index, bonus, policy, policy, None, arm, tail)
+        return cls(arms, index, bonus, policy, policy, None, arm)
 
     @classmethod
-    def of_shares(cls, arms: np.ndarray, index: np.ndarray, bonus: np.ndarray, agent: Agent) -> Self:
-        """Return the offer whose probabilities are shares of draws that arms win, from indices `[n, N]`."""
+    def of_shares(
+        cls,
+        arms: np.ndarray,
+        index: np.ndarray,
+        bonus: np.ndarray,
+        agent: Agent,
+        unit: float = 1.0,
+        origin: float = 0.0,
+    ) -> Self:
+        """Return the offer whose probabilities are shares of draws that arms win, from indices `[n, N]`.
+
+        Rounding ties in this unit; the origin is added to the indices afterwards.
+        """
         if not np.isfinite(index).all():
             raise not_finite(agent)
-        index, bonus, shares = (array.mean(axis=0) for array in (index, bonus, greedy_policy(index)))
-        return cls(arms, index, bonus, shares, shares)
+        index, bonus, shares = (array.mean(axis=0) for array in (index, bonus, greedy_policy(index / unit)))
+        return cls(arms, index + origin, bonus, shares, shares)
 
     def with_floor(self, epsilon: float) -> Self:
         """Return the offer in which any arm is drawn instead with probability ε."""
@@ -74,18 +84,12 @@ class Offer(NamedTuple):
 
     def choice(self, arm: int) -> Choice:
         """Return the choice of an arm."""
-        arms, scores, bonus, policy, _, planned, _, tail = self
-        if tail is None:
-            features = arms[arm].copy()
-        else:
-            dim = arms.shape[1]
-            features = np.empty(2 * dim)  # faster than a concatenation
-            features[:dim], features[dim:] = arms[arm], tail
+        arms, scores, bonus, policy, _, planned, _ = self
         if planned is not None:
             table, plans = planned
             plan = max(plans, key=lambda plan: plan.policy[0, 0, arm])  # one that would have taken the arm
             planned = table, plan._replace(policy=policy.copy()[None, None])  # as drawn, with any floor
-        return Choice(arm, scores.item(arm), bonus.item(arm), features, planned)
+        return Choice(arm, scores.item(arm), bonus.item(arm), arms[arm].copy(), planned)
 
 
 class RoundDraws:
@@ -115,8 +119,13 @@ class Decider(Protocol):
     draws: RoundDraws
     state: Any
 
-    def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
-        """Return the indices and probabilities of the arms `[num_arms, d]` in a round; time is in seconds."""
+    def offer(
+        self, arms: np.ndarray, number: int, time: float = 0.0, waiting: np.ndarray | None = None
+    ) -> Offer:
+        """Return the indices and probabilities of the arms `[num_arms, d]` in a round; time is in seconds.
+
+        Agents with `counts_waiting` may be given sums of those that wait, as in `WaitingDecisions`.
+        """
         ...
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
@@ -130,8 +139,12 @@ class PlannedDecider:
         self.agent, self.draws, self._num_draws = agent, draws, num_draws
         self.state = first_state(agent)
 
-    def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
+    def offer(
+        self, arms: np.ndarray, number: int, time: float = 0.0, waiting: np.ndarray | None = None
+    ) -> Offer:
         table, key = FeatureTable(arms.copy()), self.draws.key(number)
+        if waiting is not None:
+            table = table.with_extras(WaitingDecisions(waiting))
         keys = [key] if self._num_draws == 1 else random.fold(key, np.arange(self._num_draws))
         plans = [finite_plan(self.agent, self.state, table, plan_key) for plan_key in keys]
         if len(plans) == 1:

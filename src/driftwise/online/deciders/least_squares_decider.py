@@ -85,7 +85,9 @@ class LeastSquaresDecider:
         if self._large:
             self._diagonals, self._products = sums.reshape(num, 1, -1)[:, :, :: dim + 1], sums
 
-    def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
+    def offer(
+        self, arms: np.ndarray, number: int, time: float = 0.0, waiting: np.ndarray | None = None
+    ) -> Offer:
         if self._samples:  # probabilities are the shares of draws that arms win
             dim, root_of = self.agent.spec.dim, self._gram if self._gram_sq is None else self._gram_sq
             try:

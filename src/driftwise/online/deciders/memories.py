@@ -1,6 +1,8 @@
 """Memories of a mixture, which learn the same samples and are weighed by their forecasts, by NumPy."""
 
+import math
 import operator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +16,23 @@ _ROOT = 2.0**498
 _LARGEST_SQUARE = _ROOT * _ROOT  # on the last two diagonals: a factor exists whatever lies beside them
 
 
+class Width(NamedTuple):
+    """What the width of a confidence interval depends on, besides the sums of a memory."""
+
+    radius: float
+    ridge: float = 0.0
+    variance: float = 0.0  # of the noise, where the prior is learnt; else 0
+    waiting: np.ndarray | None = None  # [d, d] sums of decisions that wait
+
+    def excess(self, weights: np.ndarray, trace: Callable[[], float]) -> float:
+        """Return `ρ` of `prior="learnt"` from `Λ⁻¹b` and the trace of `Λ⁻¹`, which is seldom needed."""
+        most = self.ridge * weights.dot(weights).item() / self.variance
+        if not most > 1:
+            return 0.0
+        rank = len(weights) - self.ridge * trace()
+        return self.ridge * max(most / math.sqrt(max(rank, 1.0)) - 1, 0.0)
+
+
 class Sums(NamedTuple):
     """Sums of the regression of one memory, or of all memories of a mixture: `[J, ...]`."""
 
@@ -21,18 +40,33 @@ class Sums(NamedTuple):
     gram_sq: np.ndarray | None  # [d, d] Λ̃; None where it is not used
     cross: np.ndarray  # [d] b
 
-    def estimate(self, arms: np.ndarray) -> Pair:
+    def estimate(self, arms: np.ndarray, width: Width) -> Pair:
         """Return means `xᵀΛ⁻¹b` of arms in one memory, and squared norms by `Λ⁻¹` or by `Λ⁻¹Λ̃Λ⁻¹`."""
-        gram, gram_sq, cross = self
-        mapped = solve_rows_or_nan(gram, arms)
-        others = arms if gram_sq is None else mapped.dot(gram_sq)
-        return mapped.dot(cross), np.vecdot(mapped, others)
+        mean, mapped, gram, gram_sq, excess = self._solve(arms, width)
+        squares = np.vecdot(mapped, arms if gram_sq is None else mapped.dot(gram_sq))
+        if excess:
+            squares += excess * np.vecdot(mapped, mapped)
+        return mean, squares
 
-    def spread(self, arms: np.ndarray) -> Pair:
+    def spread(self, arms: np.ndarray, width: Width) -> Pair:
         """Return means of arms in one memory, and rows `LᵀΛ⁻¹x` with `Λ̃ = LLᵀ`: Thompson's draws."""
+        mean, mapped, gram, gram_sq, excess = self._solve(arms, width)
+        inner = gram if gram_sq is None else gram_sq
+        return mean, mapped.dot(cholesky_or_nan(inner + excess * np.eye(len(inner)) if excess else inner))
+
+    def _solve(self, arms: np.ndarray, width: Width) -> tuple[np.ndarray, np.ndarray, Any, Any, float]:
+        """Return means, `Λ⁻¹x` for the width, the matrices that it is taken by, and the excess."""
         gram, gram_sq, cross = self
         mapped = solve_rows_or_nan(gram, arms)
-        return mapped.dot(cross), mapped.dot(cholesky_or_nan(gram if gram_sq is None else gram_sq))
+        mean, excess = mapped.dot(cross), 0.0
+        if width.variance > 0:
+            weights = solve_or_nan(gram, cross)
+            excess = width.excess(weights, lambda: float(np.trace(np.linalg.inv(gram))))
+        if width.waiting is not None:
+            gram = gram + width.waiting
+            gram_sq = None if gram_sq is None else gram_sq + width.waiting
+            mapped = solve_rows_or_nan(gram, arms)
+        return mean, mapped, gram, gram_sq, excess
 
     def forecast(self, features: np.ndarray, reward: float) -> Pair:
         """Return the errors and variances of all memories, also where a matrix has no factor."""
@@ -99,8 +133,9 @@ class BatchedMemories:
             return self._roots * last[:, dim], variance
         return self.sums.forecast(features, reward)
 
-    def absorb(self, leader: int) -> None:
-        """Learn the sample that was forecast last; the leader is the heaviest memory now."""
+    def absorb(self, leader: int, excess: float) -> None:
+        """Learn the sample forecast last, with a reward larger by `excess`; the leader is the heaviest now."""
+        self._sample[self._dim] += excess
         np.dot(self._column, self._row, self._outer)
         np.dot(self._shares, self._new, self._gained_rows)
         self._all *= self._rates  # Λ ← ηΛ + φφᵀ + (1−η)λI, Λ̃ with η², and b ← ηb + rφ
@@ -146,20 +181,34 @@ class NumpyMixture:
         """Return the regression of memory `j`."""
         return self._memories.memories[j]
 
-    def bounds(self, j: int, arms: np.ndarray, radius: float) -> Pair:
+    def bounds(self, j: int, arms: np.ndarray, width: Width) -> Pair:
         """Return upper confidence bounds of arms `[N, d]` in memory `j`, and the part that is exploration."""
-        return upper_bounds(*self.memory(j).estimate(arms), radius=radius)
+        return upper_bounds(*self.memory(j).estimate(arms, width), radius=width.radius)
 
     def learn(
-        self, features: np.ndarray, reward: float, weight: float, degrees: float, scale: float, share: float
+        self,
+        features: np.ndarray,
+        reward: float,
+        weight: float,
+        degrees: float,
+        scale: float,
+        share: float,
+        limit: float,
     ) -> float:
         """Learn a sample that counts `weight` times, and return its squared error under the weights so far.
 
         Errors are scored by Student's t of that many degrees of freedom, with a `scale` of as many times the
-        noise's variance; at 0 nothing is scored. A `share` of the weights is given back to the prior.
+        noise's variance; at 0 nothing is scored. A `share` of the weights is given back to the prior. The
+        reward is moved to where the error of the heaviest memory is at most `limit` times `√(1+v)`.
         """
         error, variance = self._memories.forecast(features, reward)
         doubt = variance + self._ones
+        excess = 0.0
+        if limit < math.inf:
+            far, most = error.item(self.heaviest), limit * math.sqrt(doubt.item(self.heaviest))
+            if abs(far) > most:
+                excess = math.copysign(most, far) - far
+                error = error + excess
         squares = error * error
         squares /= doubt
         squared_error = float(self.weights.dot(squares))
@@ -176,7 +225,7 @@ class NumpyMixture:
         np.log(shares.dot(self._parts), out=self.log_weights)
         np.exp(self.log_weights, out=self.weights)
         self.heaviest = int(self.weights.argmax())
-        self._memories.absorb(self.heaviest)
+        self._memories.absorb(self.heaviest, excess)
         self._new[4:] = squares
         self.stats *= self._factors
         self.stats += self._new

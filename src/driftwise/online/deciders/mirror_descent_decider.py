@@ -44,7 +44,9 @@ class MirrorDescentDecider:
         mixes = self._mixture is not None
         self._state = state if mixes else map_tree(lambda leaf: np.asarray(leaf)[None], state)
 
-    def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
+    def offer(
+        self, arms: np.ndarray, number: int, time: float = 0.0, waiting: np.ndarray | None = None
+    ) -> Offer:
         mixes = self._mixture is not None
         moments, j = (self._state.base, int(self._state.log_weights.argmax())) if mixes else (self._state, 0)
         try:

@@ -9,7 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState
+from driftwise.algorithms.unknown_variation.mixture import (
+    CONSTANT,
+    FIRST_CLIPPED,
+    MixtureOfMemories,
+    MixtureState,
+)
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import index_part
 from driftwise.base.random import draw_normal, fold
@@ -17,13 +22,13 @@ from driftwise.base.types import Array, Key, Moments, Radius
 from driftwise.online.deciders.anchored_memories import AnchoredMemories
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM
 from driftwise.online.deciders.definition import Choice, Offer, Pair, RoundDraws
-from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, upper_bounds
+from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, Width, upper_bounds
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import ConfidenceRadius, Thompson
 from driftwise.parts.noise import MAX_SQUARE, ErrorSums, NoiseSums
 
 MANY_NUMBERS = 10_000  # of all arms, from which on BLAS is faster
-_INTERFACE = 1  # as in `_mixture.c`
+_INTERFACE = 2  # as in `_mixture.c`
 
 
 def load_kernel() -> Any:
@@ -59,7 +64,8 @@ class MixtureDecider:
         self._follows = isinstance(radius, Radius)
         self._counts = isinstance(radius, ConfidenceRadius) and radius.information == "count"
         self._prior = np.array(agent.sharing.prior(state.log_weights))
-        self._dim, self._first = agent.spec.dim, agent.origin == "first"
+        self._dim, self._extends, self._outlier = base.spec.dim, agent.origin == "learnt", agent.outlier
+        self._learns_prior = base.prior == "learnt"
         self.state = state
 
     @property
@@ -72,7 +78,8 @@ class MixtureDecider:
         counts = ticks, weight, weight_sq, own.base.epoch, own.base.memory
         base = Moments(*sums, own.base.ridge, *counts, _noise_sums(own.base.noise, errors, error_weight_sq))
         noise = _noise_sums(own.noise, self._errors, self._error_weight_sq)
-        return own._replace(base=base, log_weights=log_weights, tick=np.array(self._tick), noise=noise)
+        own = own._replace(base=base, log_weights=log_weights, tick=np.array(self._tick), noise=noise)
+        return own._replace(origin=np.array(self._origin), unit=np.array(self._unit))
 
     @state.setter
     def state(self, state: MixtureState) -> None:
@@ -88,28 +95,41 @@ class MixtureDecider:
             self._mixture = NumpyMixture(*given, AnchoredMemories)
         else:
             self._mixture = NumpyMixture(*given) if KERNEL is None else CompiledMixture(*given)
-        self._tick, self._shifted = int(own.tick), bool(own.origin.any())
+        self._tick, self._origin, self._unit = int(own.tick), own.origin.item(), own.unit.item()
         common, total = own.noise
         self._errors = ErrorSums(common.gram.item(), common.cross.item(), total.item(), common.tick.item())
         self._error_weight_sq = common.weight_sq.item()
 
-    def offer(self, arms: np.ndarray, number: int, time: float = 0.0) -> Offer:
-        tail = None if not self._first else 0.0 if self._tick else (arms == 1).all(axis=0)
+    def offer(
+        self, arms: np.ndarray, number: int, time: float = 0.0, waiting: np.ndarray | None = None
+    ) -> Offer:
+        unit, rows = 1.0, arms
+        if self._extends:
+            unit = math.sqrt(self.agent.noise.variance(self._errors)) or 1.0
+            rows = np.empty((len(arms), self._dim))  # as `MixtureOfMemories.extend` has it
+            np.divide(arms, self._unit, rows[:, :-1])
+            rows[:, -1] = CONSTANT
+            if waiting is not None:
+                scale = np.full(self._dim, 1 / self._unit)
+                scale[-1] = CONSTANT
+                waiting = scale[:, None] * scale * waiting
         key = None if self._leads and not self._samples else self.draws.key(number)
         mixture = self._mixture
         if self._num_draws == 1:
             j = mixture.heaviest if self._leads else int(self.agent.choose_memory(mixture.log_weights, key))
-            index, bonus = self._indices(j, arms, key)
-            return Offer.of_best(arms, index, bonus, self.agent, tail)
+            index, bonus = self._indices(j, rows, key, waiting)
+            offer = Offer.of_best(arms, index, bonus, self.agent, unit)
+            index += self._origin
+            return offer
         keys = fold(key, np.arange(self._num_draws))  # probabilities are the shares of draws that arms win
         deciding = np.full(len(keys), self.agent.choose_memory(mixture.log_weights, keys))
         index, bonus = np.empty((2, len(keys), len(arms)))
         for j in np.unique(deciding).tolist():
-            rows = deciding == j
-            index[rows], bonus[rows] = self._indices(j, arms, keys[rows])
-        return Offer.of_shares(arms, index, bonus, self.agent)._replace(tail=tail)
+            of_j = deciding == j
+            index[of_j], bonus[of_j] = self._indices(j, rows, keys[of_j], waiting)
+        return Offer.of_shares(arms, index, bonus, self.agent, unit, self._origin)
 
-    def _indices(self, j: int, arms: np.ndarray, keys: Key | None) -> Pair:
+    def _indices(self, j: int, arms: np.ndarray, keys: Key | None, waiting: np.ndarray | None) -> Pair:
         """Return indices of arms in a memory and their exploration part: `[N]`, or `[n, N]` for n keys."""
         base, tick, radius, mixture = self._state.base, self._tick, self._radii[j], self._mixture
         weight, weight_sq, error_weight, _, squares, total = mixture.stats[:, j].tolist()
@@ -121,46 +141,47 @@ class MixtureDecider:
                 gram, ridge, epoch = mixture.memory(j).gram[None], base.ridge.item(j), base.epoch.item(j)
                 moments = Moments(gram, None, gram, ridge, tick, weight, weight_sq, epoch, ())
                 radius = np.asarray(radius.at(moments)).item()
-            errors = ErrorSums(error_weight, squares, total, tick)
-            radius *= math.sqrt(self._bases[j].noise.variance(errors))  # it is in units of the learnt noise
+            variance = self._bases[j].noise.variance(ErrorSums(error_weight, squares, total, tick))
+            radius *= math.sqrt(variance)  # it is in units of the learnt noise
         except (ArithmeticError, ValueError):  # Python's numbers have no "not a number"
             raise not_finite(self.agent) from None
-        if self._samples:
-            mean, spread = mixture.memory(j).spread(arms)
-            bonus = draw_normal(keys, self._dim, np.float64).dot(spread.T)
-            bonus *= radius
-            index = mean + bonus
-        else:
-            index, bonus = mixture.bounds(j, arms, radius)
-        if self._shifted:
-            index += arms.dot(self._state.origin)
-        return index, bonus
+        width = Width(radius, base.ridge.item(j), variance if self._learns_prior else 0.0, waiting)
+        if not self._samples:
+            return mixture.bounds(j, arms, width)
+        mean, spread = mixture.memory(j).spread(arms, width)
+        bonus = draw_normal(keys, self._dim, np.float64).dot(spread.T)
+        bonus *= radius
+        return mean + bonus, bonus
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
-        origin, features = self._state.origin, choice.features[: self._dim]
-        if self._first and not self._tick:
-            constant = choice.features[self._dim :]
-            origin[:] = constant * reward / max(constant.sum(), 1.0)
-            self._shifted = bool(origin.any())
-        if self._shifted:
-            reward -= float(features.dot(origin))
+        features, agent = choice.features, self.agent
+        if self._extends:
+            if not self._tick:
+                state = agent.set_origin(self._state, features, reward)
+                self._origin, self._unit = state.origin.item(), state.unit.item()
+            reward -= self._origin
+            features = np.empty(self._dim)
+            np.divide(choice.features, self._unit, features[:-1])
+            features[-1] = CONSTANT
         if weight != 1:  # √n times the mean of n rewards has the noise of one
             root = math.sqrt(weight)
             features, reward = root * features, root * reward
-        noise = self.agent.noise
+        noise = agent.noise
         degrees, variance = noise.capped_degrees(self._errors), noise.variance(self._errors)
-        share = self.agent.sharing.share_at(self._tick + 1)
+        share, limit = agent.sharing.share_at(self._tick + 1), math.inf
+        if self._outlier and variance > 0 and self._errors.count >= FIRST_CLIPPED:
+            limit = self._outlier * math.sqrt(variance)
         mixture, last = self._mixture, len(self._bases) - 1
-        square = mixture.learn(features, reward, weight, degrees, degrees * variance, share)
-        rate, (error_weight, squares, total, seen) = self.agent.noise_forgetting.rate, self._errors
+        square = mixture.learn(features, reward, weight, degrees, degrees * variance, share, limit)
+        rate, (error_weight, squares, total, seen) = agent.noise_forgetting.rate, self._errors
         self._error_weight_sq = rate * rate * self._error_weight_sq + 1
         self._errors = ErrorSums(rate * error_weight + 1, rate * squares + square, total + square, seen + 1)
         self._tick += 1
         heaviest = mixture.heaviest
-        if self.agent.fresh == "never" or heaviest == last:
+        if agent.fresh == "never" or heaviest == last:
             return
         weight, prior, samples = mixture.weights.item(last), self._prior.item(last), mixture.stats[0].item
-        if self.agent.alarm(weight, prior, samples(last), samples(heaviest), self._tick):
+        if agent.alarm(weight, prior, samples(last), samples(heaviest), self._tick):
             mixture.renew(heaviest)  # the last memory goes on from a copy
 
 
@@ -190,20 +211,19 @@ class CompiledMixture:
         sums = Sums(np.stack(gram), np.stack(gram_sq) if self._squared else None, np.stack(cross))
         return MixtureNumbers(sums, self.stats, self.log_weights)
 
-    def bounds(self, j: int, arms: np.ndarray, radius: float) -> Pair:
+    def bounds(self, j: int, arms: np.ndarray, width: Width) -> Pair:
         if arms.size < MANY_NUMBERS:
             index, bonus = np.empty(len(arms)), np.empty(len(arms))
-            if self._kernel.bounds(j, radius, np.ascontiguousarray(arms), index, bonus):
+            radius, _, variance, waiting = width
+            if self._kernel.bounds(j, radius, variance, waiting, np.ascontiguousarray(arms), index, bonus):
                 return index, bonus
-        return upper_bounds(*self.memory(j).estimate(arms), radius)
+        return upper_bounds(*self.memory(j).estimate(arms, width), width.radius)
 
-    def learn(
-        self, features: np.ndarray, reward: float, weight: float, degrees: float, scale: float, share: float
-    ) -> float:
-        sample = features, reward, weight, degrees, scale, share
+    def learn(self, features: np.ndarray, *numbers: float) -> float:
+        sample = features, *numbers
         squared_error = self._kernel.learn(*sample)
         if squared_error is None:
-            error, variance = self.numbers.sums.forecast(features, reward)
+            error, variance = self.numbers.sums.forecast(features, numbers[0])
             squared_error = self._kernel.learn_forecast(*sample, error, variance)
         self.heaviest = self._kernel.heaviest
         return squared_error
