@@ -6,8 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from driftwise.base import __version__
-from driftwise.base.extras import LOADERS, require_extra
-from driftwise.base.forks import register_fork_hook
+from driftwise.base.extras import LOADERS, register_fork_hook, require_extra
 
 if TYPE_CHECKING:
     from driftwise import algorithms, checks, environments, online, scenarios, theory

@@ -7,13 +7,17 @@ import numpy as np
 
 from driftwise.analysis.figures import Axis, Curve, Figure
 from driftwise.analysis.page import Page, Section, write_html
-from driftwise.analysis.statistics.formatting import (
+from driftwise.analysis.table import (
+    Cell,
+    Table,
+    TableColumn,
     format_count,
     format_interval,
     format_number,
     format_percent,
+    numbers,
+    words,
 )
-from driftwise.analysis.table import Cell, Table, TableColumn, numbers, words
 from driftwise.online.replay import INDEPENDENCE_LEVEL, Interval, Replay, Window
 
 _INTERVAL_NAMES = {"normal": "normal", "asymptotic": "asymptotic", "running": "at all times"}

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.online import intervals as sequences
 from driftwise.online.intervals import Interval, quantile
-from driftwise.online.replay import confidence_sequences as sequences
 from driftwise.online.replay.logged_rows import LoggedRow, LoggedRows
 from driftwise.online.replay.options import ReplaySchedule
 

@@ -17,8 +17,8 @@ from driftwise.online.bandit import Bandit
 from driftwise.online.deciders import RoundDraws, make_decider
 from driftwise.online.deciders.clock_decider import uses_clock
 from driftwise.online.decision_log import DecisionLog
+from driftwise.online.intervals import pseudo_outcome
 from driftwise.online.named_bandit import NamedBandit
-from driftwise.online.replay.confidence_sequences import pseudo_outcome
 from driftwise.online.replay.evaluations import Evaluator, Event, PolicyEvaluation
 from driftwise.online.replay.logged_rows import (
     INDEPENDENCE_LEVEL,
