@@ -20,12 +20,12 @@ import driftwise as dw
 from driftwise import environments
 from driftwise.analysis.figures import Figure
 from driftwise.analysis.finished import FinishedStudy
-from driftwise.analysis.latex import latex_text
 from driftwise.analysis.page import Code, Section
 from driftwise.analysis.regret_curves import thinned
 from driftwise.analysis.report import FORMATS, write_report
 from driftwise.analysis.report.data import ReportData, differences_to_best, load_report_data
 from driftwise.analysis.report.final_table import IN_CSV, final_table, find_grids, mean_recovery
+from driftwise.analysis.report.latex import latex_text
 from driftwise.analysis.report.origin import reproduce
 from driftwise.analysis.report.regret import drift as drift_panel
 from driftwise.analysis.report.standings import details, ranking

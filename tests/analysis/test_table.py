@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from driftwise.analysis.figures import Axis, Figure, mean_curve
-from driftwise.analysis.latex import latex_text
 from driftwise.analysis.page import Article, Code, Page, Section, write_html
+from driftwise.analysis.report.latex import latex_text
 from driftwise.analysis.table import (
     Cell,
     Table,

@@ -46,18 +46,6 @@ def report_progress(
         raise ArgumentError("progress", "be True, False or a function", progress)
 
 
-def register_fork_hook() -> None:
-    """Let every child that is forked from now on know whether its parent used JAX, whose threads it lacks."""
-
-    def note_parent() -> None:
-        global jax_user
-        if has_jax_begun():
-            jax_user = os.getppid()
-
-    if hasattr(os, "register_at_fork"):  # Windows has no forks
-        os.register_at_fork(after_in_child=note_parent)
-
-
 def has_jax_begun() -> bool:
     """Return whether JAX has looked for its devices in this process."""
     if (jax := sys.modules.get("jax")) is None:
@@ -69,3 +57,14 @@ def has_jax_begun() -> bool:
         return True
     jax.config.update("jax_num_cpu_devices", before)
     return False
+
+
+def _note_parent() -> None:
+    """Let a child that was forked know whether its parent used JAX, whose threads it lacks."""
+    global jax_user
+    if has_jax_begun():
+        jax_user = os.getppid()
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no forks
+    os.register_at_fork(after_in_child=_note_parent)

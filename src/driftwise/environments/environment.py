@@ -5,7 +5,7 @@ import functools
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, ParamSpec, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
@@ -69,13 +69,6 @@ class Environment(ABC):
     def spec(self) -> Spec:
         """The sizes of the problem."""
 
-    def with_description(self, name: str, config: Mapping[str, Any]) -> Self:
-        """Return a copy of this environment with another name and configuration."""
-        twin = copy.copy(self)
-        object.__setattr__(twin, "name", name)
-        object.__setattr__(twin, "config", config)
-        return twin
-
     @abstractmethod
     def at(self, episodes: np.ndarray) -> np.ndarray:
         """Return the path of the models at the episodes `[T]`, checked: `[T, ...]`."""
@@ -123,10 +116,12 @@ def register_environment(maker: Callable[_P, _E]) -> Callable[_P, _E]:
     def make_described(*args: _P.args, **kwargs: _P.kwargs) -> _E:
         bound = bind_arguments(maker.__name__, signature, *args, **kwargs)
         with overflow_errors(maker.__name__, bound.arguments):
-            environment = maker(**apply_checks(maker, bound.arguments))  # pyright: ignore[reportCallIssue]
+            made = maker(**apply_checks(maker, bound.arguments))  # pyright: ignore[reportCallIssue]
         bound.apply_defaults()
-        config = {name: to_config(value) for name, value in bound.arguments.items()}
-        return environment.with_description(maker.__name__, config)
+        environment = copy.copy(made)  # another maker may have made it
+        object.__setattr__(environment, "name", maker.__name__)
+        object.__setattr__(environment, "config", to_config(bound.arguments))
+        return environment
 
     ENVIRONMENTS.add(make_described)
     return make_described

@@ -28,6 +28,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+NORMAL = NormalDist()
 _TAIL = (1 - 0.95) / 2  # the probability on either side of an interval
 _BETS = tuple(2.0**-j for j in range(1, 9))
 _NUM_CELLS = 128  # of the values that a test of constancy rejects
@@ -46,15 +47,10 @@ class Interval(NamedTuple):
         return cls(value, value - half_width, value + half_width)
 
 
-def quantile(alpha: float) -> float:
-    """Return the normal quantile that is exceeded with probability `alpha`."""
-    return NormalDist().inv_cdf(1 - alpha)
-
-
 def normal_interval(differences: np.ndarray) -> Interval:
     """Return the mean of differences `[n]` with its normal interval."""
     value, error = _mean_and_error(differences)
-    return Interval.around(float(value), float(quantile(_TAIL) * error))
+    return Interval.around(float(value), float(NORMAL.inv_cdf(1 - _TAIL) * error))
 
 
 def possibly_best(scores: np.ndarray) -> np.ndarray:
@@ -65,7 +61,7 @@ def possibly_best(scores: np.ndarray) -> np.ndarray:
     """
     level = 2 * _TAIL / max(scores.shape[1] - 1, 1)
     values, errors = zip(*(_mean_and_error(other[:, None] - scores) for other in scores.T), strict=True)
-    return ~np.logical_or.reduce(np.array(values) > quantile(level) * np.array(errors))
+    return ~np.logical_or.reduce(np.array(values) > NORMAL.inv_cdf(1 - level) * np.array(errors))
 
 
 def gain_of_the_best(scores: np.ndarray, reference: np.ndarray) -> Interval:
@@ -75,7 +71,8 @@ def gain_of_the_best(scores: np.ndarray, reference: np.ndarray) -> Interval:
     end is the highest, each at 0.025.
     """
     value, error = _mean_and_error(scores - reference[:, None])
-    low, high = value - quantile(_TAIL / scores.shape[1]) * error, value + quantile(_TAIL) * error
+    low = value - NORMAL.inv_cdf(1 - _TAIL / scores.shape[1]) * error
+    high = value + NORMAL.inv_cdf(1 - _TAIL) * error
     return Interval(float(value.max()), float(low.max()), float(high.max()))
 
 

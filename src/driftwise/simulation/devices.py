@@ -13,13 +13,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from driftwise.base import extras
-from driftwise.base.extras import require_extra
 from driftwise.base.provenance import cpu_model
 from driftwise.base.resources import num_cores
 from driftwise.base.types import Array
 from driftwise.base.validation import ArgumentError
 
-with require_extra("simulate", "simulate"):
+with extras.require_extra("simulate", "simulate"):
     import jax
     import jax.numpy as jnp
     from jax.sharding import Mesh, NamedSharding, PartitionSpec

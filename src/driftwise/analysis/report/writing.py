@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from driftwise.analysis.agent_numbers import format_agent_numbers
-from driftwise.analysis.latex import latex_needs, latex_text
 from driftwise.analysis.page import Article, Page, Section, write_html
 from driftwise.analysis.regret_curves import rank_agents
 from driftwise.analysis.report.data import Report, load_report_data, longest, manifest_text, report_figure
 from driftwise.analysis.report.final_table import IN_CSV, IN_LATEX, MARKS_NOTE, final, final_table, grids
+from driftwise.analysis.report.latex import latex_needs, latex_text
 from driftwise.analysis.report.meta_algorithms import meta_algorithms
 from driftwise.analysis.report.origin import audit, manifest_section, reproduce, source
 from driftwise.analysis.report.rates import rates
@@ -23,9 +23,6 @@ from driftwise.analysis.report.standings import details, differences, finding, h
 from driftwise.analysis.table import csv_text, format_count
 from driftwise.base.files import replace_file
 from driftwise.base.validation import ArgumentError, require_choice
-
-if TYPE_CHECKING:
-    pass
 
 # Panels in the order of the page, each a function that returns None where it has nothing to show: of a
 # `Report` at both ends, of each `ReportData` between. Names of figures and tables differ within the latter.

@@ -5,9 +5,10 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+import pandas as pd
+
 from driftwise.analysis.docstrings import GREEK
 from driftwise.analysis.table import Cell, Table
-from driftwise.base.extras import require_extra
 
 _MATHS = {  # of LaTeX
     **{letter: f"\\{name}" for name, letter in GREEK.items()},
@@ -19,8 +20,6 @@ _LAST_LATIN = 0x17F  # of the letters that LaTeX reads without a package
 
 def latex_text(table: Table, comments: Iterable[str] = ()) -> str:
     r"""Return the table for `\usepackage{booktabs}`, in groups of rows that share their first word."""
-    with require_extra("a LaTeX table", "cli"):
-        import pandas as pd
     headings = {item.heading[:1].upper() + item.heading[1:]: bool(item.fields) for item in table.columns}
     first = [row[0].text for row in table.rows]
     begins = [word != before for word, before in zip(first, [None, *first], strict=False)]
