@@ -15,15 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.base.extras import require_extra
-
-with require_extra("a table on a terminal", "cli"):
-    from rich.box import SIMPLE_HEAD
-    from rich.cells import cell_len
-    from rich.console import Console
-    from rich.table import Table as Grid
-    from rich.text import Text
-
 _FORMULAS = frozenset("=+-@\t＝＋－＠")  # what they begin with in spreadsheets
 _GAP = 2  # blanks between columns
 _READABLE = 16  # letters in a line of words, below which they are hard to read
@@ -175,6 +166,8 @@ def terminal_text(table: Table, width: int) -> str:
     which has the names of the rows again. Where names leave little room beside them, every row is a
     paragraph: its name, and a line for each of its other columns.
     """
+    from rich.cells import cell_len
+
     columns: list[_Column] = []
     texts: list[Sequence[str]] = [*zip(*([cell.text for cell in row] for row in table.rows), strict=True)]
     for column, cells in zip(table.columns, texts or [()] * len(table.columns), strict=True):
@@ -204,6 +197,11 @@ def _fit(columns: Sequence[_Column], width: int) -> bool:
 
 def _draw(columns: Sequence[_Column], width: int) -> str:
     """Return lines of at most `width` where that is possible; columns share the rest of it by need."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
+
     widths = [column.narrowest for column in columns]
     for _ in range(width - _GAP * (len(columns) - 1) - sum(widths)):
         wanting = [k for k, column in enumerate(columns) if widths[k] < column.widest]
