@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -161,7 +162,7 @@ def growing(world: LinearMdpArrays, call: int) -> LinearMdpArrays:
 
 
 SHORT = rebuilt(variation=lambda self, num: LinearMdp.variation(self, num - 1))
-OTHER = make().with_description("random_linear_mdp", {**make().config, "seed": 5})
+OTHER = replace(make(), config={**make().config, "seed": 5})
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ def test_agents_decide_learn_save_and_load_with_numpy_and_safetensors_alone(smal
 MORE = [("simulate", "jax", "simulate"), ("checks", "jax", "simulate"), ("statistics", "scipy", "simulate")]
 
 
-@pytest.mark.parametrize(("name", "package", "extra"), [*MORE, ("compare", "scipy", "cli")])
+@pytest.mark.parametrize(("name", "package", "extra"), [*MORE, ("compare", "jinja2", "cli")])
 def test_a_name_that_needs_more_says_what_in_one_sentence(small, name, package, extra):
     _, _, err = run(small, "-c", f"import driftwise as dw; dw.{name}")
     sentence = f"dw.{name} needs {package}: pip install 'driftwise[{extra}]'"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from driftwise.base import __version__
 from driftwise.base.extras import LOADERS, require_extra
-from driftwise.base.forks import register_fork_hook
 
 if TYPE_CHECKING:
     from driftwise import algorithms, checks, environments, online, scenarios, theory
@@ -64,4 +63,3 @@ def __getattr__(name: str) -> Any:
 
 LOADERS["parts"] = lambda: [*map(import_module, ("driftwise.online", "driftwise.environments"))]
 LOADERS["result views"] = lambda: import_module("driftwise.analysis.notebook")
-register_fork_hook()

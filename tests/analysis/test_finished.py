@@ -1,6 +1,7 @@
 """Comparisons from Python: one object from the run to the folder and back."""
 
 import json
+from dataclasses import replace
 from typing import Any
 from unittest.mock import Mock
 
@@ -16,7 +17,7 @@ from driftwise.experiments import Experiment
 from tests.examples import NUM_EPISODES, NUM_RUNS, agent, make
 
 SIZES: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS)
-OWN = make().with_description("a world of my own", {})  # which no registry can make again
+OWN = replace(make(), name="a world of my own", config={})  # which no registry can make again
 AGENTS: dict[str, Any] = {
     "OPT-WLSVI": agent("opt_wlsvi"),
     "LSVI-UCB": lambda environment: dw.algorithms.lsvi_ucb(environment.spec, radius=[0.4, 0.1]),

@@ -25,12 +25,20 @@ from driftwise.analysis.regret_curves import thinned
 from driftwise.analysis.report import FORMATS, write_report
 from driftwise.analysis.report.data import ReportData, differences_to_best, load_report_data
 from driftwise.analysis.report.final_table import IN_CSV, final_table, find_grids, mean_recovery
+from driftwise.analysis.report.latex import latex_text
 from driftwise.analysis.report.origin import reproduce
 from driftwise.analysis.report.regret import drift as drift_panel
 from driftwise.analysis.report.standings import details, ranking
 from driftwise.analysis.report.writing import report_html
-from driftwise.analysis.statistics.formatting import format_half_width, format_interval, format_number
-from driftwise.analysis.table import Cell, Table, latex_text, numbers, words
+from driftwise.analysis.table import (
+    Cell,
+    Table,
+    format_half_width,
+    format_interval,
+    format_number,
+    numbers,
+    words,
+)
 from driftwise.environments import drift, planning
 from driftwise.experiments import EXPERIMENTS, prepare, run_study
 from driftwise.experiments.saved_results import random_regret

@@ -11,13 +11,13 @@ import pytest
 
 from driftwise.analysis.figures import Axis, Figure, mean_curve
 from driftwise.analysis.page import Article, Code, Page, Section, write_html
-from driftwise.analysis.statistics.formatting import format_half_width
+from driftwise.analysis.report.latex import latex_text
 from driftwise.analysis.table import (
     Cell,
     Table,
     TableColumn,
     csv_text,
-    latex_text,
+    format_half_width,
     markdown_text,
     numbers,
     words,

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftwise.analysis.docstrings import fill_prose
-from driftwise.analysis.table import Cell, Table, TableColumn, numbers, words
-from driftwise.analysis.terminal import terminal_text
+from driftwise.analysis.table import Cell, Table, TableColumn, numbers, terminal_text, words
 
 letters = st.text("abcdefghij_", min_size=1, max_size=24)
 prose = st.lists(letters, max_size=12).map(" ".join)

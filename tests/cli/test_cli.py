@@ -20,7 +20,7 @@ from driftwise.analysis import matplotlib_figures
 from driftwise.analysis.docstrings import readable
 from driftwise.analysis.entries import KINDS
 from driftwise.base import ArgumentError, files, from_config
-from driftwise.cli.stopping import STOPPING
+from driftwise.cli.run import STOPPING
 from driftwise.environments import ENVIRONMENTS
 from driftwise.experiments import EXPERIMENTS, prepare
 from driftwise.experiments.outcomes import fitting_tasks

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from driftwise.__main__ import main
-from driftwise.cli.stopping import STOPPING, Stopped, hold_signals
+from driftwise.cli.app import Stopped
+from driftwise.cli.run import STOPPING, hold_signals
 from driftwise.simulation.simulator import Simulation
 from tests.experiments.test_full_disk import FILE
 
@@ -35,7 +36,7 @@ def test_the_first_signal_is_answered_and_waits_for_a_look_the_second_does_not(n
 
 DEAF = """
 import hashlib, os, signal, sys, threading
-from driftwise.cli.stopping import hold_signals
+from driftwise.cli.run import hold_signals
 
 with hold_signals(lambda: sys.argv[1] == "goes on"):
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()

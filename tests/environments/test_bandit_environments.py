@@ -4,6 +4,7 @@
 import itertools
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def test_digests_tell_environments_apart():
     digests += [russac_abrupt(num_rounds=60, noise_scale=0.5).digest(), hard_bandit(dim=3, seed=1).digest()]
     assert len(set(digests)) == len(digests)
     environment = EXAMPLES["news"]
-    assert environment.with_description("other", {}).digest() == environment.digest()
+    assert replace(environment, name="other", config={}).digest() == environment.digest()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from driftwise.base.resources import BackgroundWork
 from driftwise.online import Bandit, load
 from driftwise.online.deciders import anchors
 from driftwise.online.deciders.anchored_memories import AnchoredMemories
@@ -26,7 +27,6 @@ from driftwise.online.deciders.anchors import (
     multiply_lower,
 )
 from driftwise.online.deciders.memories import BatchedMemories, Sums
-from driftwise.online.forking import BackgroundWork
 from tests.online.streams import bits
 
 LIFE = anchor_life(1000)  # of an anchor of many dimensions, for those of few

@@ -10,8 +10,8 @@ import pytest
 
 from driftwise.analysis.replay_report import replay_lead, replay_page, replay_tables
 from driftwise.online import Bandit, DecisionLog
+from driftwise.online.intervals import DriftBound, TwoSided
 from driftwise.online.replay import Options, Replay, TableLog, replay
-from driftwise.online.replay.confidence_sequences import DriftBound, TwoSided
 from driftwise.online.replay.logged_rows import _log_predicted, measure_dependence, read_rows
 from driftwise.online.replay.options import ReplaySchedule
 from tests.browser import find_chromium, probe

@@ -78,7 +78,7 @@ assert [each.id for each in log.events()].count("two") == 5
 EIGENVECTORS = """
 import numpy as np
 from driftwise.online.deciders.anchors import factorise
-from driftwise.online.forking import BackgroundWork
+from driftwise.base.resources import BackgroundWork
 
 matrix = np.diag(np.arange(200.0)) + 1
 ahead = [BackgroundWork(lambda: factorise([matrix])) for _ in range(3)]  # one runs, two wait

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from driftwise.online.replay.confidence_sequences import (
+from driftwise.online.intervals import (
     _BETS,
     ConstancyTest,
     DriftBound,

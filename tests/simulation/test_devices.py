@@ -85,7 +85,7 @@ def test_a_number_of_cpus_that_jax_was_told_is_left_alone(monkeypatch):
     before, changes = jax.local_device_count("cpu"), []
     prepare_jax(before + 1)  # JAX has begun
     assert jax.local_device_count("cpu") == before
-    monkeypatch.setattr(devices.forks, "has_jax_begun", lambda: False)
+    monkeypatch.setattr(devices.extras, "has_jax_begun", lambda: False)
     monkeypatch.setattr(jax.config, "update", lambda *setting: changes.append(setting))
     monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
     prepare_jax(before + 1)

@@ -17,7 +17,7 @@ import driftwise as dw
 from driftwise.algorithms import opt_wlsvi
 from driftwise.base import Array
 from driftwise.base.part import part
-from driftwise.cli.stopping import STOPPING, hold_signals
+from driftwise.cli.run import STOPPING, hold_signals
 from driftwise.parts import Exploration
 from driftwise.simulation import tasks
 from driftwise.simulation.checkpoints import checkpoint_name
@@ -235,7 +235,8 @@ def test_workers_end_with_a_parent_that_was_killed_and_another_goes_on(tmp_path)
 STOPPED = """
 import sys
 from pathlib import Path
-from driftwise.cli.stopping import Stopped, hold_signals
+from driftwise.cli.app import Stopped
+from driftwise.cli.run import hold_signals
 from driftwise.simulation.checkpoints import checkpoint_name
 from driftwise.simulation.engines import Processes
 from driftwise.simulation.running import run_tasks

@@ -34,15 +34,15 @@ from driftwise.algorithms.bandits.lin_ucb import weight_ucb as weight_ucb
 from driftwise.algorithms.linear_mdps.linear_mixtures import oppo as oppo
 from driftwise.algorithms.linear_mdps.linear_mixtures import ucrl_vtr as ucrl_vtr
 from driftwise.algorithms.linear_mdps.linear_mixtures import ucrl_vtr_plus as ucrl_vtr_plus
+from driftwise.algorithms.linear_mdps.lsvi_ucb import epsilon_greedy_lsvi as epsilon_greedy_lsvi
 from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb as lsvi_ucb
 from driftwise.algorithms.linear_mdps.lsvi_ucb import lsvi_ucb_restart as lsvi_ucb_restart
 from driftwise.algorithms.linear_mdps.lsvi_ucb import matrix_rl as matrix_rl
 from driftwise.algorithms.linear_mdps.lsvi_ucb import opt_rlsvi as opt_rlsvi
+from driftwise.algorithms.linear_mdps.lsvi_ucb import opt_wlsvi as opt_wlsvi
 from driftwise.algorithms.linear_mdps.lsvi_ucb import sw_lsvi_ucb as sw_lsvi_ucb
 from driftwise.algorithms.linear_mdps.lsvi_ucb_plus_plus import lsvi_ucb_plus_plus as lsvi_ucb_plus_plus
 from driftwise.algorithms.linear_mdps.online_q_reps import online_q_reps as online_q_reps
-from driftwise.algorithms.linear_mdps.opt_wlsvi import epsilon_greedy_lsvi as epsilon_greedy_lsvi
-from driftwise.algorithms.linear_mdps.opt_wlsvi import opt_wlsvi as opt_wlsvi
 from driftwise.algorithms.metric.metric_spaces import adaptive_q_learning as adaptive_q_learning
 from driftwise.algorithms.metric.metric_spaces import kernel_ucbvi as kernel_ucbvi
 from driftwise.algorithms.tabular.q_ucb import q_ucb as q_ucb

@@ -116,7 +116,7 @@ ALGORITHMS: Registry[Algorithm] = Registry("algorithm")
 
 
 def find_algorithm(name: str) -> Algorithm:
-    """Return the algorithm of that name."""
+    """Return the algorithm of that name, as what pickles hold of it."""
     return ALGORITHMS.find(name)
 
 
@@ -129,7 +129,7 @@ def build(spec: Spec, algorithm: str, /, **parameters: Any) -> Agent:
 
 
 def _build(spec: Spec, name: str, parameters: Mapping[str, Any], path: str = "") -> Agent:
-    algorithm, arguments = find_algorithm(name), dict(parameters)
+    algorithm, arguments = ALGORITHMS.find(name), dict(parameters)
     if algorithm.wraps and "base" in arguments:
         base, inner = arguments["base"], f"{path}{'.' * bool(path)}base"
         several = algorithm.takes_arms and isinstance(base, list)

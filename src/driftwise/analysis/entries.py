@@ -13,8 +13,7 @@ from driftwise.algorithms import ALGORITHMS, Algorithm
 from driftwise.algorithms.algorithm import FAMILIES
 from driftwise.analysis.docstrings import Docstring, fill_prose, readable
 from driftwise.analysis.examples import make_example
-from driftwise.analysis.table import Table, words
-from driftwise.analysis.terminal import terminal_text
+from driftwise.analysis.table import Table, terminal_text, words
 from driftwise.base.schema import format_call
 from driftwise.base.validation import ArgumentError, suggest_name
 from driftwise.environments import ENVIRONMENTS, Environment

@@ -1,20 +1,23 @@
 """A replay as tables, in words, and as a page."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from driftwise.analysis.figures import Axis, Curve, Figure
 from driftwise.analysis.page import Page, Section, write_html
-from driftwise.analysis.statistics.formatting import (
+from driftwise.analysis.table import (
+    Cell,
+    Table,
+    TableColumn,
     format_count,
     format_interval,
     format_number,
     format_percent,
+    numbers,
+    words,
 )
-from driftwise.analysis.table import Cell, Table, TableColumn, numbers, words
-from driftwise.online.replay import INDEPENDENCE_LEVEL, Interval, Replay, Window
+from driftwise.online.replay import INDEPENDENCE_LEVEL, Interval, Replay
 
 _INTERVAL_NAMES = {"normal": "normal", "asymptotic": "asymptotic", "running": "at all times"}
 _INTERVAL_NAMES |= {"weighted": "weighted", "plug_in": "early"}
@@ -49,27 +52,29 @@ def replay_page(replay: Replay) -> str:
     shown = slice((num - 1) % (step := math.ceil(num / _MAX_POINTS)), None, step)  # few, and the last
     kind = "running" if bounded else "asymptotic"
     suffix = f"(intervals: {_INTERVAL_NAMES[kind]})"
-
-    def draw(name: str, title: str, get: Callable[[Window], Interval], label: str = "mean reward") -> Figure:
-        rows, curves = [float(window.row) for window in replay.logged.windows[shown]], []
-        for number, (policy, evaluation) in enumerate(replay.evaluations.items()):
-            value, low, high = np.array([[*get(window)] for window in evaluation.windows[shown]]).T
-            curves.append(Curve(policy, value, number, low, high))
+    titles = {"so-far": f"Mean reward so far {suffix}"}
+    titles["differences"] = f"The same less that of the logged policy {suffix}"
+    if bounded:
+        titles["weighted"] = f"Weighted mean reward, memory {replay.memory:,.0f} rows"
+    titles["windows"] = "Mean reward in each window (DR, normal intervals)"
+    curves: dict[str, list[Curve]] = {name: [] for name in titles}
+    for number, (policy, evaluation) in enumerate(replay.evaluations.items()):
+        windows = evaluation.windows[shown]
+        intervals = {
+            "so-far": [window.value[kind] for window in windows],
+            "differences": [window.differences.get("logged", {}).get(kind, _UNKNOWN) for window in windows],
+            "weighted": [window.value.get("weighted", _UNKNOWN) for window in windows],
+            "windows": [window.window.values["DR"].interval for window in windows],
+        }
+        for name, drawn in curves.items():
+            value, low, high = np.array(intervals[name]).T
+            drawn.append(Curve(policy, value, number, low, high))
+    rows, figures = np.array([float(window.row) for window in replay.logged.windows[shown]]), []
+    for name, title in titles.items():
+        label = "difference" if name == "differences" else "mean reward"
         axes = Axis("row of the log", integer=True), Axis(label)
         text = f"{title}, by each policy, over the rows of the log"
-        return Figure(name, curves, *axes, text, title, x=np.array(rows), legend=True)
-
-    def difference(window: Window) -> Interval:
-        return window.differences.get("logged", {}).get(kind, _UNKNOWN)
-
-    title = f"The same less that of the logged policy {suffix}"
-    so_far = draw("so-far", f"Mean reward so far {suffix}", lambda window: window.value[kind])
-    figures = [so_far, draw("differences", title, difference, "difference")]
-    if bounded:
-        title = f"Weighted mean reward, memory {replay.memory:,.0f} rows"
-        figures.append(draw("weighted", title, lambda window: window.value["weighted"]))
-    title = "Mean reward in each window (DR, normal intervals)"
-    figures.append(draw("windows", title, lambda window: window.window.values["DR"].interval))
+        figures.append(Figure(name, curves[name], *axes, text, title, x=rows, legend=True))
     pairs = [tuple(figures[first : first + 2]) for first in range(0, len(figures), 2)]
     kicker = f"{replay.log.path} · {', '.join(replay.policies)} · seed {replay.options.seed}"
     heading = "What the policies would have earned" + " (biased)" * replay.biased

@@ -1,4 +1,4 @@
-"""A table as data, and how it is written: on a terminal, on a page, as CSV, LaTeX or Markdown."""
+"""A table as data, how it is written (on a terminal, on a page, as CSV or Markdown), and numbers as text."""
 
 from __future__ import annotations
 
@@ -8,24 +8,20 @@ import io
 import itertools
 import math
 import re
-import unicodedata
-from collections.abc import Callable, Iterable
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.analysis.docstrings import GREEK
-from driftwise.base.extras import require_extra
-
 _FORMULAS = frozenset("=+-@\t＝＋－＠")  # what they begin with in spreadsheets
+_GAP = 2  # blanks between columns
+_READABLE = 16  # letters in a line of words, below which they are hard to read
+_MANY = 2  # tables that one with long names is cut into, at most
+_DIGITS, _DIGITS_OF_HALF_WIDTH = 3, 2  # at least, of a number with an interval
+_MAX_DIGITS = 7  # a half-width that needs more to be visible counts as zero
 _EMPTY = ("", "–")  # texts of cells that say nothing
-_MATHS = {  # of LaTeX
-    **{letter: f"\\{name}" for name, letter in GREEK.items()},
-    "<": "<", ">": ">", "|": "|", "−": "-", "±": r"\pm", "×": r"\times", "·": r"\cdot", "≤": r"\le",
-    "≥": r"\ge", "→": r"\to", "∞": r"\infty", "†": r"\dagger", "‡": r"\ddagger",
-}  # fmt: skip
-_LAST_LATIN = 0x17F  # of the letters that LaTeX reads without a package
 
 
 @dataclass(frozen=True)
@@ -153,49 +149,148 @@ def markdown_text(table: Table) -> str:
     return "".join([heading, f"|{'|'.join(rules)}|\n", *rows])
 
 
-def latex_text(table: Table, comments: Iterable[str] = ()) -> str:
-    r"""Return the table for `\usepackage{booktabs}`, in groups of rows that share their first word."""
-    with require_extra("a LaTeX table", "cli"):
-        import pandas as pd
-    headings = {item.heading[:1].upper() + item.heading[1:]: bool(item.fields) for item in table.columns}
-    first = [row[0].text for row in table.rows]
-    begins = [word != before for word, before in zip(first, [None, *first], strict=False)]
-    rows = [
-        [first.text * begin, *(cell if cell.numbers else cell.text for cell in others)]  # the word once
-        for begin, (first, *others) in zip(begins, table.rows, strict=True)
-    ]
-    styler = pd.DataFrame(rows, columns=list(headings), dtype=object).style.hide(axis="index")
-    styler.format_index(lambda heading: _latex_word(heading).replace(r" \%", r"\,\%"), axis=1, escape="latex")
-    numeric = [heading for heading, is_number in headings.items() if is_number]
-    styler.format(_latex_word, subset=[name for name in headings if name not in numeric], escape="latex")
-    styler.format(_latex_number, subset=numeric)
-    layout = "".join("lr"[is_number] for is_number in headings.values())
-    written = styler.to_latex(hrules=True, column_format=layout).splitlines()
-    begin, top, heading, _, *lines, bottom, end = written
-    grouped = ([r"\midrule"] * begins + [line] for begins, line in zip(begins, lines, strict=True))
-    notes = [f"% {' '.join(comment.split())}" for comment in comments]  # a line break would end it
-    return "\n".join([*notes, begin, top, heading, *itertools.chain(*grouped), bottom, end]) + "\n"
+class _Column(NamedTuple):
+    """The texts of a column, and the widths it may have."""
+
+    heading: str
+    cells: Sequence[str]
+    is_words: bool
+    narrowest: int  # in which no number and no word has to be broken, and words can be read
+    widest: int
 
 
-def latex_needs(text: str) -> str:
-    """Return the characters that only LaTeX engines with Unicode fonts print."""
-    return "".join(sorted({c for c in _latex_word(text) if ord(c) > _LAST_LATIN and c not in "–—‘’“”…"}))
+def terminal_text(table: Table, width: int) -> str:
+    """Return the table in lines of at most `width`, without its title.
+
+    Words are wrapped between words. Columns that do not fit beside the others follow in a further table,
+    which has the names of the rows again. Where names leave little room beside them, every row is a
+    paragraph: its name, and a line for each of its other columns.
+    """
+    from rich.cells import cell_len
+
+    columns: list[_Column] = []
+    texts: list[Sequence[str]] = [*zip(*([cell.text for cell in row] for row in table.rows), strict=True)]
+    for column, cells in zip(table.columns, texts or [()] * len(table.columns), strict=True):
+        heading, is_words = column.explained or column.heading, not column.fields
+        longest = max(map(cell_len, cells), default=0)
+        whole = [word for cell in cells for word in cell.split()] if is_words else cells
+        readable = min(_READABLE, longest) if is_words else 0
+        narrowest = max([1, readable, *map(cell_len, (*heading.split(), *whole))])
+        columns.append(_Column(heading, cells, is_words, narrowest, max(longest, cell_len(heading))))
+    num_names = next((k for k, column in enumerate(columns) if not column.is_words), 0) or 1
+    names, others = columns[:num_names], columns[num_names:]
+    if not all(_fit([*names, column], width) for column in others):
+        return _paragraphs(names, others, width)
+    bands = [names]
+    for column in others:
+        if len(bands[-1]) > len(names) and not _fit([*bands[-1], column], width):
+            bands.append(names)
+        bands[-1] = [*bands[-1], column]
+    if len(bands) > _MANY and 2 * sum(column.narrowest for column in names) > width:
+        return _paragraphs(names, others, width)
+    return "\n\n".join(_draw(band, width) for band in bands)
 
 
-def _latex_word(text: str) -> str:
-    """Return an escaped text with signs and Greek letters as mathematics."""
-    text = " ".join(unicodedata.normalize("NFC", text).split())
-    guard = "{}" if text[:1] in ("[", "*") else ""  # else it is an argument of the end of the row before
-    return guard + "".join(f"${_MATHS[letter]}$" if letter in _MATHS else letter for letter in text)
+def _fit(columns: Sequence[_Column], width: int) -> bool:
+    return sum(column.narrowest for column in columns) + _GAP * (len(columns) - 1) <= width
 
 
-def _latex_number(cell: Cell | str) -> str:
-    """Return a number, or several, in mathematics, with the mark raised behind it."""
-    if isinstance(cell, str) or cell.text == "–":
-        return cell if isinstance(cell, str) else "--"
-    text = re.sub(r"(?<=\d),(?=\d)", "{,}", cell.text)
-    text = re.sub(r"e([+−])0*(\d+)", lambda match: rf" \cdot 10^{{{match[1].strip('+')}{match[2]}}}", text)
-    text = re.sub(r" (?=[\[(])", r"\\ ", text).replace(" %", r"\,\%")  # mathematics has no spaces of its own
-    text, mark = ("".join(_MATHS.get(letter, letter) for letter in word) for word in (text, cell.mark))
-    raised = f"^{{{mark}}}" if mark else ""
-    return rf"$\mathbf{{{text}}}{raised}$" if cell.best else f"${text}{raised}$"
+def _draw(columns: Sequence[_Column], width: int) -> str:
+    """Return lines of at most `width` where that is possible; columns share the rest of it by need."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    widths = [column.narrowest for column in columns]
+    for _ in range(width - _GAP * (len(columns) - 1) - sum(widths)):
+        wanting = [k for k, column in enumerate(columns) if widths[k] < column.widest]
+        if wanting:
+            widths[min(wanting, key=lambda k: widths[k] / columns[k].widest)] += 1
+    grid = Grid(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
+    for column, size in zip(columns, widths, strict=True):
+        justify = "left" if column.is_words else "right"
+        grid.add_column(Text(column.heading), justify=justify, width=size, no_wrap=False)
+    for row in zip(*(column.cells for column in columns), strict=True):
+        grid.add_row(*map(Text, row))
+    file = io.StringIO()
+    Console(file=file, width=max(width, sum(widths) + _GAP * len(widths)), color_system=None).print(grid)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+
+
+def _paragraphs(names: Sequence[_Column], others: Sequence[_Column], width: int) -> str:
+    paragraphs = []
+    for place in range(len(names[0].cells)):
+        lines = _wrap(" · ".join(column.cells[place] for column in names if column.cells[place]), width)
+        for column in others:
+            text = column.cells[place]
+            whole = text if column.is_words else text.replace(" ", "\u00a0")
+            lines += [f"  {line}" for line in _wrap(f"{column.heading}: {whole}", width - 2)]
+        paragraphs.append("\n".join(lines).replace("\u00a0", " "))
+    return "\n".join(paragraphs)
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def format_number(value: float, digits: int = 4) -> str:
+    """Return a number as text with `digits` digits; a whole number has no decimals."""
+    whole = math.isfinite(value) and value == round(value)
+    return _write(value, 0 if whole else _decimals(value, digits), abs(value))
+
+
+def format_half_width(value: float, half_width: float) -> str:
+    """Return `12.3 ± 1.2`, or the number alone where its half-width is unknown."""
+    if not math.isfinite(half_width):
+        return format_number(value)
+    value_text, half_width_text = _with_equal_decimals((value, half_width), half_width)
+    return f"{value_text} ± {half_width_text}"
+
+
+def format_interval(value: float, low: float, high: float) -> str:
+    """Return `12.3 [11.1, 13.5]`, or the number alone where its interval is unknown."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return format_number(value)
+    value_text, low_text, high_text = _with_equal_decimals((value, low, high), (high - low) / 2)
+    return f"{value_text} [{low_text}, {high_text}]"
+
+
+def format_p_value(p: float) -> str:
+    """Return a p-value as text."""
+    return "–" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def format_percent(share: float) -> str:
+    """Return a share as text: `25 %`."""
+    return f"{100 * share:.0f} %"
+
+
+def format_count(count: int, noun: str) -> str:
+    """Return a count with its noun: `1 run`, `2,000 runs`."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def _with_equal_decimals(values: tuple[float, ...], half_width: float) -> list[str]:
+    """Numbers with equally many decimals, as many as the largest number or the half-width needs."""
+    size = max(abs(value) for value in values)
+    fine = _decimals(half_width, _DIGITS_OF_HALF_WIDTH)
+    decimals = max(_decimals(size, _DIGITS), fine if fine <= _decimals(size, _MAX_DIGITS) else 0)
+    return [_write(value, decimals, size) for value in values]
+
+
+def _decimals(size: float, digits: int) -> int:
+    """Decimals that show a number of this size with `digits` digits."""
+    return max(0, digits - 1 - math.floor(math.log10(abs(size)))) if size and math.isfinite(size) else 0
+
+
+def _write(value: float, decimals: int, size: float) -> str:
+    """A number among others of this size, with `decimals` decimals."""
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if size and not 1e-4 <= size < 1e7:
+        return f"{value:.2e}".replace("-", "−")
+    text = f"{value:,.{decimals}f}"
+    return (text.removeprefix("-") if float(text.replace(",", "")) == 0 else text).replace("-", "−")

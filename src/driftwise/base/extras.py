@@ -1,11 +1,14 @@
-"""Imports that wait until they are needed: of an extra, of upper layers, and of the progress bar."""
+"""Imports that wait until they are needed: of an extra, of upper layers, of the bar; and forks under JAX."""
 
 import contextlib
+import os
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 ProgressCallback = Callable[..., None]  # episodes done, episodes in all, and what else there is to say
 LOADERS: dict[str, Callable[[], Any]] = {}  # which import what a lower layer needs of an upper one
+jax_user = 0  # the process that used JAX's devices when this one was forked from it; 0 if none did
 
 
 @contextlib.contextmanager
@@ -41,3 +44,27 @@ def report_progress(
         from driftwise.base.validation import ArgumentError  # which needs NumPy
 
         raise ArgumentError("progress", "be True, False or a function", progress)
+
+
+def has_jax_begun() -> bool:
+    """Return whether JAX has looked for its devices in this process."""
+    if (jax := sys.modules.get("jax")) is None:
+        return False
+    before = jax.config.jax_num_cpu_devices
+    try:  # from then on it refuses to change this number
+        jax.config.update("jax_num_cpu_devices", before + 1)
+    except RuntimeError:
+        return True
+    jax.config.update("jax_num_cpu_devices", before)
+    return False
+
+
+def _note_parent() -> None:
+    """Let a child that was forked know whether its parent used JAX, whose threads it lacks."""
+    global jax_user
+    if has_jax_begun():
+        jax_user = os.getppid()
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no forks
+    os.register_at_fork(after_in_child=_note_parent)

@@ -2,8 +2,10 @@
 
 import contextlib
 import difflib
+import json
 import math
 import numbers
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -167,3 +169,13 @@ def add_article(noun: str) -> str:
 def to_nested_tuple(value: Any) -> Any:
     """Nested lists as tuples."""
     return tuple(to_nested_tuple(item) for item in value) if isinstance(value, list) else value
+
+
+def require_plain(name: str, values: Any) -> dict[str, Any]:
+    """Return a copy of a dictionary of plain values, which survive JSON unchanged."""
+    with contextlib.suppress(RecursionError, TypeError, ValueError):  # it has no such values
+        copied = json.loads(json.dumps(dict(values), allow_nan=False))
+        if isinstance(values, Mapping) and copied == values:
+            return copied
+    expected = "be a dictionary of words, numbers, lists and dictionaries"
+    raise ArgumentError(name, expected, values, textwrap.shorten(repr(values), 300, placeholder=" …"))

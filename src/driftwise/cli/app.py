@@ -13,7 +13,6 @@ import typer
 from driftwise import __version__
 from driftwise.base.plugins import load_plugins
 from driftwise.base.validation import ArgumentError, require_choice, require_count, require_number
-from driftwise.cli.stopping import Stopped
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -26,6 +25,14 @@ def command(*examples: str) -> Callable[[Any], Any]:
 
 class InputError(Exception):
     """Input that cannot be used; the text is the line that the user sees."""
+
+
+class Stopped(KeyboardInterrupt):
+    """The end of a run that a signal asked for, with the exit code by which shells tell the signal."""
+
+    def __init__(self, number: int, *, can_resume: bool = False) -> None:
+        super().__init__("interrupted" + ": the same command goes on from here" * can_resume)
+        self.number, self.code = number, 128 + number
 
 
 def check(require: Callable[..., Any], *values: Any, **options: Any) -> Any:

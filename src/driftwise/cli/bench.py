@@ -10,8 +10,7 @@ from driftwise.base.validation import require_choice
 from driftwise.cli import app
 from driftwise.cli.app import InputError, check, split_words
 from driftwise.cli.output import as_out_errors, json_text, open_page, print_table, progress_bar
-from driftwise.cli.run import engine_errors, make_engine
-from driftwise.cli.stopping import hold_signals
+from driftwise.cli.run import engine_errors, hold_signals, make_engine
 
 
 @app.command(

@@ -16,7 +16,7 @@ from driftwise.cli.app import InputError
 
 def print_table(table: Any) -> None:
     """Print a table below its title, as wide as the terminal."""
-    from driftwise.analysis.terminal import terminal_text
+    from driftwise.analysis.table import terminal_text
 
     if table.title:
         print(table.title)

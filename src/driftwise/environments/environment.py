@@ -5,7 +5,7 @@ import functools
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, ParamSpec, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
@@ -69,13 +69,6 @@ class Environment(ABC):
     def spec(self) -> Spec:
         """The sizes of the problem."""
 
-    def with_description(self, name: str, config: Mapping[str, Any]) -> Self:
-        """Return a copy of this environment with another name and configuration."""
-        twin = copy.copy(self)
-        object.__setattr__(twin, "name", name)
-        object.__setattr__(twin, "config", config)
-        return twin
-
     @abstractmethod
     def at(self, episodes: np.ndarray) -> np.ndarray:
         """Return the path of the models at the episodes `[T]`, checked: `[T, ...]`."""
@@ -102,6 +95,7 @@ class Environment(ABC):
         """Return a text that tells it from other environments, whatever their names."""
 
 
+MODEL_TOLERANCE = 1e-8  # of probabilities, rewards and norms: far above rounding, far below a mistake
 _P = ParamSpec("_P")
 _E = TypeVar("_E", bound=Environment)
 
@@ -122,10 +116,12 @@ def register_environment(maker: Callable[_P, _E]) -> Callable[_P, _E]:
     def make_described(*args: _P.args, **kwargs: _P.kwargs) -> _E:
         bound = bind_arguments(maker.__name__, signature, *args, **kwargs)
         with overflow_errors(maker.__name__, bound.arguments):
-            environment = maker(**apply_checks(maker, bound.arguments))  # pyright: ignore[reportCallIssue]
+            made = maker(**apply_checks(maker, bound.arguments))  # pyright: ignore[reportCallIssue]
         bound.apply_defaults()
-        config = {name: to_config(value) for name, value in bound.arguments.items()}
-        return environment.with_description(maker.__name__, config)
+        environment = copy.copy(made)  # another maker may have made it
+        object.__setattr__(environment, "name", maker.__name__)
+        object.__setattr__(environment, "config", to_config(bound.arguments))
+        return environment
 
     ENVIRONMENTS.add(make_described)
     return make_described
@@ -152,3 +148,36 @@ def require_path(num_episodes: int, width: int) -> int:
     num_episodes = require_count("num_episodes", num_episodes)
     require_memory("paths", count_bytes((num_episodes, width)), f"num_episodes = {num_episodes}")
     return num_episodes
+
+
+def check_models(features: np.ndarray, theta: np.ndarray, mu: np.ndarray, initial: np.ndarray) -> None:
+    """Raise a `ValueError` that says what keeps these arrays from being linear MDPs."""
+    where, pair = ("anchor", "step"), ("anchor", "step", "state", "action")
+    check_all(np.linalg.norm(features, axis=-1), "features", "norm", "at most 1", pair[2:], 0.0, 1.0)
+    check_all(initial, "initial", "probability", "at least 0", ("state",), 0.0, np.inf)
+    check_all(initial.sum(), "initial", "sum", "1", (), 1.0, 1.0)
+    of_pairs = functools.partial(np.einsum, "sad,jhd->jhsa", features)  # not both at once
+    check_all(of_pairs(theta), "theta", "mean reward", "in [0, 1]", pair, 0.0, 1.0)
+    check_all(of_pairs(mu.sum(-1)), "mu", "sum of the transition probabilities", "1", pair, 1.0, 1.0)
+    root = np.sqrt(features.shape[-1])  # norms after what they follow from: a wrong sum is named first
+    at_most = f"at most sqrt(dim) = {root:g}"
+    check_all(np.linalg.norm(theta, axis=-1), "theta", "norm", at_most, where, 0.0, root)
+    masses = np.linalg.norm(mu.sum(-1), axis=-1)  # ‖μ(S)‖, as the paper assumes: signed masses may cancel
+    check_all(masses, "mu", "norm of the masses mu(S)", at_most, where, 0.0, root)
+    if features.min() >= 0 and mu.min() >= 0:
+        return  # every probability is a sum of non-negative terms
+    for j, h in np.ndindex(*mu.shape[:2]):
+        name, axes = f"mu (anchor {j}, step {h})", ("state", "action", "next state")
+        check_all(features @ mu[j, h], name, "transition probability", "at least 0", axes, 0.0, np.inf)
+
+
+def check_all(
+    values: np.ndarray, name: str, what: str, expected: str, axes: tuple[str, ...], low: float, high: float
+) -> None:
+    """Raise a `ValueError` that names the first value outside of the bounds and its place on the axes."""
+    bad = np.argwhere((values < low - MODEL_TOLERANCE) | (values > high + MODEL_TOLERANCE))
+    if len(bad):
+        index = tuple(int(i) for i in bad[0])
+        place = ", ".join(f"{axis} {i}" for axis, i in zip(axes, index, strict=True))
+        where = f"{what} at {place}" if place else what
+        raise ValueError(f"{name}: {where} is {values[index]:.6g}, expected {expected}")

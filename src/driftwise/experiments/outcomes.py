@@ -5,7 +5,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -85,6 +85,24 @@ def run_study(
 
     owned = fitting_tasks(study, engine=engine, device=device) if tasks is None else tasks
 
+    tasks_of: dict[tuple[str, str], list[int]] = defaultdict(list)  # numbers of the tasks of each agent
+    for number, (group, _) in enumerate(owned):
+        tasks_of[group.environment_label, group.label].append(number)
+    begun, done = Counter(), Counter()  # episodes of each task
+
+    def report_agent(listener: ProgressListener, number: int, episodes: int, total: int) -> None:
+        """Report the progress of the agent that a task belongs to."""
+        begun.setdefault(number, episodes)
+        done[number] = episodes
+        group, _ = owned[number]
+        agent = group.environment_label, group.label
+        runs = {number: owned[number][1].num_runs for number in tasks_of[agent]}
+        played, read = (
+            sum(counts[number] * own for number, own in runs.items()) // sum(runs.values())
+            for counts in (done, begun)
+        )
+        listener(Progress(*agent, played, total, read))
+
     def pass_on(listener: OnChunk, number: int, chunk: Chunk) -> None:
         """Pass a chunk of a task on as chunks of agents."""
         group, _ = owned[number]
@@ -93,7 +111,10 @@ def run_study(
             listener(own._replace(environment=group.environment_label, agent=label))
 
     options: dict[str, Any] = dict(engine=engine, poll=poll, recompute=recompute)
-    report = None if progress is None else _progress_by_agent(owned, progress)
+    if progress is not None:
+        for agent, numbers in tasks_of.items():
+            progress(Progress(*agent, 0, owned[numbers[0]][1].num_episodes, 0))
+    report = None if progress is None else partial(report_agent, progress)
     chunks = None if on_chunk is None else partial(pass_on, on_chunk)
     results = run_tasks([task for _, task in owned], checkpoints, progress=report, on_chunk=chunks, **options)
     parts: dict[CellKey, list[Result]] = defaultdict(list)  # of a cell, in the order of their runs
@@ -116,30 +137,6 @@ def fitting_tasks(study: Study, *, engine: Engine | None = None, device: Device 
     tasks = [replace(group.task, device=device) for group in study.work]
     require_task_memory(tasks, at_once=1 if engine is None else engine.at_once, split=True)
     return [(group, own) for group, task in zip(study.work, tasks, strict=True) for own in task.split()]
-
-
-def _progress_by_agent(owned: OwnedTasks, listener: ProgressListener) -> Callable[[int, int, int], None]:
-    """Return a listener to the progress of tasks that reports that of agents, of all of them at the start."""
-    numbers: dict[tuple[str, str], list[int]] = defaultdict(list)  # of the tasks of each agent
-    for number, (group, _) in enumerate(owned):
-        numbers[group.environment_label, group.label].append(number)
-    begun, done = Counter(), Counter()  # episodes of each task
-
-    def report(number: int, episodes: int, total: int) -> None:
-        begun.setdefault(number, episodes)
-        done[number] = episodes
-        group, _ = owned[number]
-        agent = group.environment_label, group.label
-        runs = {number: owned[number][1].num_runs for number in numbers[agent]}
-        played, read = (
-            sum(counts[number] * own for number, own in runs.items()) // sum(runs.values())
-            for counts in (done, begun)
-        )
-        listener(Progress(*agent, played, total, read))
-
-    for agent, own in numbers.items():
-        listener(Progress(*agent, 0, owned[own[0]][1].num_episodes, 0))
-    return report
 
 
 @contextlib.contextmanager
@@ -198,28 +195,29 @@ def _bars(console: Any) -> Iterator[ProgressListener]:
         yield report
 
 
+@dataclass
 class Workload:
     """The episodes of all agents, and the time that they take at the pace of those that were played."""
 
-    def __init__(self) -> None:
-        self._begun = time.monotonic()
-        self._agents: dict[tuple[str, str], Progress] = {}
-        self.done = self.total = 0
+    done: int = 0
+    total: int = 0
+    agents: dict[tuple[str, str], Progress] = field(default_factory=dict)  # their last reports
+    begun: float = field(default_factory=lambda: time.monotonic())
 
     def add(self, news: Progress) -> str:
         """Add a report, and return the agent's label, after that of the environment if there are several."""
-        self._agents[news.environment_label, news.label] = news
-        self.done = sum(own.done for own in self._agents.values())
-        self.total = sum(own.total for own in self._agents.values())
-        several = len({environment for environment, _ in self._agents}) > 1
+        self.agents[news.environment_label, news.label] = news
+        self.done = sum(own.done for own in self.agents.values())
+        self.total = sum(own.total for own in self.agents.values())
+        several = len({environment for environment, _ in self.agents}) > 1
         return f"{news.environment_label}: {news.label}" if several else news.label
 
     def time_left(self) -> str:
         """Return `about 2 min left`, or nothing where no episode was played or none is left."""
-        played = self.done - sum(news.restored for news in self._agents.values())
+        played = self.done - sum(news.restored for news in self.agents.values())
         if not played or self.done == self.total:
             return ""
-        seconds = (time.monotonic() - self._begun) * (self.total - self.done) / played
+        seconds = (time.monotonic() - self.begun) * (self.total - self.done) / played
         if seconds < 100:
             return f"about {seconds:.0f} s left"
         minutes = seconds / 60

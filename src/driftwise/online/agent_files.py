@@ -1,12 +1,11 @@
 """Files of agents: safetensors with a description, written whole or not at all."""
 
-import contextlib
 import hashlib
 import io
 import json
 import os
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -170,16 +169,6 @@ def _header(path: _Source) -> dict[str, Any]:
         raise _refused(path, error.strerror or str(error)) from None
     except (RecursionError, ValueError) as error:
         raise _damaged(path, error) from None
-
-
-def require_plain(name: str, values: Any) -> dict[str, Any]:
-    """Return a copy of a dictionary of plain values, which survive JSON unchanged."""
-    with contextlib.suppress(RecursionError, TypeError, ValueError):  # it has no such values
-        copied = json.loads(json.dumps(dict(values), allow_nan=False))
-        if isinstance(values, Mapping) and copied == values:
-            return copied
-    expected = "be a dictionary of words, numbers, lists and dictionaries"
-    raise ArgumentError(name, expected, values, _short(repr(values)))
 
 
 def _refused(source: _Source, why: str) -> ArgumentError:

@@ -12,18 +12,19 @@ import numpy as np
 from driftwise.algorithms import build
 from driftwise.algorithms.algorithm import find_algorithm
 from driftwise.base.part import require_single
+from driftwise.base.resources import register_for_fork
 from driftwise.base.times import Duration, Timestamp, to_timestamp
 from driftwise.base.types import Spec
-from driftwise.base.validation import ArgumentError, require_count, require_number
+from driftwise.base.validation import ArgumentError, require_count, require_number, require_plain
 from driftwise.online import agent_files, limits
 from driftwise.online.bandit_files import BanditSettings, SavedBandit, bandit_content, restore_bandit
 from driftwise.online.deciders import make_decider
 from driftwise.online.deciders.clock_decider import uses_clock
 from driftwise.online.deciders.definition import Choice, Offer
 from driftwise.online.decisions import Decision, Entry, Outcome, PendingDecisions, Waiting, as_id
-from driftwise.online.forking import register_for_fork
+from driftwise.online.limits import RewardRange
 from driftwise.online.renewal import renew_state, require_coordinates
-from driftwise.online.summary import Gauge, RewardRange, Summary, summary_fields
+from driftwise.online.summary import Gauge, Summary, summary_fields
 from driftwise.online.waiting import WaitingSums
 
 _KIND = "bandit"  # in files
@@ -85,7 +86,7 @@ class Bandit(SavedBandit):
 
     def _start(self, settings: BanditSettings, metadata: Mapping[str, Any]) -> None:
         self.settings, self.algorithm, self.agent = settings, settings.algorithm, settings.agent
-        self.metadata = agent_files.require_plain("metadata", metadata)
+        self.metadata = require_plain("metadata", metadata)
         ages = settings.expire_after, settings.expire_after_seconds
         self._dim = self.agent.spec.dim
         with limits.within_memory(self.agent):

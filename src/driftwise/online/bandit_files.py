@@ -16,7 +16,13 @@ from driftwise.base.agent import Agent
 from driftwise.base.knowledge import name_needs
 from driftwise.base.part import choice, count, from_config, member, record, scalar, to_config
 from driftwise.base.times import LATEST_TIMESTAMP, to_seconds
-from driftwise.base.validation import require_array, require_count, require_instance, require_number
+from driftwise.base.validation import (
+    require_array,
+    require_count,
+    require_instance,
+    require_number,
+    require_plain,
+)
 from driftwise.online import agent_files, tensors
 from driftwise.online.deciders.clock_decider import clock_of, uses_clock
 from driftwise.online.deciders.definition import Choice
@@ -103,7 +109,7 @@ class SavedBandit(ABC):
 
 def bandit_content(bandit: "Bandit", kind: str, more: Callable[[], Tensors] = dict) -> agent_files.AgentFile:
     """Return all that is needed to go on, with `more` tensors of one moment; the caller holds `_writing`."""
-    metadata = agent_files.require_plain("metadata", bandit.metadata)
+    metadata = require_plain("metadata", bandit.metadata)
     description = to_config(bandit.settings) | {"kind": kind, "metadata": metadata}
     del description["type"]
     with bandit._lock:

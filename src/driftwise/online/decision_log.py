@@ -11,12 +11,13 @@ import numpy as np
 
 from driftwise.base import ArgumentError
 from driftwise.base.files import require_regular_file
+from driftwise.base.resources import register_for_fork
 from driftwise.base.times import Timestamp, to_timestamp
 from driftwise.base.validation import require_array, require_choice, require_instance, require_number
 from driftwise.online.decisions import Decision, as_id
-from driftwise.online.forking import register_for_fork
+from driftwise.online.encoding.encoder import ArmBlocks
 from driftwise.online.limits import LARGEST_FEATURE, require_reward, require_within
-from driftwise.online.named_arms import ArmBlocks, NamedDecision
+from driftwise.online.named_arms import NamedDecision
 
 SUFFIX = ".jsonl"
 _MOST_NUMBERS = 10_000_000  # of all arms of a line, which a short line may ask for

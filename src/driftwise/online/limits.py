@@ -2,9 +2,10 @@
 
 import contextlib
 import contextvars
+import math
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
-from typing import Any, NamedTuple, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, TypeVarTuple
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from driftwise.base.resources import format_bytes, free_memory, require_memory
 from driftwise.base.times import to_timestamp, to_timestamps
 from driftwise.base.types import FeatureTable, Key
 from driftwise.base.validation import ArgumentError, as_array, require_array, require_number
+
+if TYPE_CHECKING:
+    from driftwise.online.summary import Gauge
 
 LARGEST_FEATURE = 1e6  # beyond it the usual ridge is lost in the rounding of squares
 _LARGEST_WEIGHT = 1e6
@@ -93,6 +97,33 @@ def require_reward_range(reward_range: Any) -> tuple[float, float]:
     if not low < high:
         raise ArgumentError("reward_range", "be a lower number and a higher one", reward_range)
     return low, high
+
+
+class RewardRange:
+    """The lowest and the highest possible reward; if neither is known, outliers can be clipped."""
+
+    def __init__(self, reward_range: Sequence[float], outside: Literal["refuse", "clip"]) -> None:
+        low, high = reward_range
+        self._low, self._high = max(low, -LARGEST_REWARD), min(high, LARGEST_REWARD)
+        self._refuses = outside == "refuse"
+        self._clips_outliers = not self._refuses and not any(map(math.isfinite, reward_range))
+
+    def clip(self, reward: float, gauge: "Gauge") -> float:
+        """Return the reward to learn from; one outside the range is counted, and refused or clipped."""
+        low, high = self._low, self._high
+        if low <= reward <= high:
+            return reward
+        gauge.outside += 1
+        if self._refuses:
+            raise ArgumentError("reward", f"lie in reward_range, from {low:g} to {high:g}", reward)
+        return min(max(reward, low), high)
+
+    def clip_outlier(self, reward: float, predicted: float, gauge: "Gauge") -> float:
+        """Return the reward to learn from; an outlier is clipped where no range is known."""
+        if not self._clips_outliers or abs(reward - predicted) <= (farthest := gauge.farthest):
+            return reward
+        gauge.outside += 1
+        return predicted + math.copysign(farthest, reward - predicted)
 
 
 def as_numbers(values: Any) -> Any:

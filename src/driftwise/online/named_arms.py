@@ -4,7 +4,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -12,28 +12,8 @@ from driftwise.base.part import choice, count, member, record
 from driftwise.base.validation import ArgumentError, require_instance, suggest_name
 from driftwise.online.decisions import as_id
 from driftwise.online.encoding import Encoder
+from driftwise.online.encoding.encoder import ArmBlocks
 from driftwise.online.tensors import Tensors, require_sound
-
-
-class ArmBlocks(NamedTuple):
-    """Features of arms in parts: those whose weights all arms share, and those with weights in slots."""
-
-    shared: np.ndarray | None  # [num_arms, p]
-    own: np.ndarray | None  # [num_arms, q]
-    slots: list[int]  # of the arms; empty without `own`
-    num_slots: int
-
-    @property
-    def features(self) -> np.ndarray:
-        """`φ = (shared, e_slot ⊗ own)`, over √2 where there are both: `[num_arms, dim]`."""
-        if self.own is None:
-            assert self.shared is not None
-            return self.shared
-        num_arms, num_own = self.own.shape
-        blocks = np.zeros((num_arms, self.num_slots, num_own))
-        blocks[np.arange(num_arms), self.slots] = self.own
-        rows = blocks.reshape(num_arms, -1)
-        return rows if self.shared is None else np.hstack([self.shared, rows]) / np.sqrt(2)
 
 
 @dataclass(frozen=True, slots=True)

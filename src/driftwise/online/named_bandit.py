@@ -15,9 +15,9 @@ from driftwise.online.bandit import Bandit
 from driftwise.online.bandit_files import SavedBandit, bandit_content
 from driftwise.online.decisions import Outcome, Waiting, as_id
 from driftwise.online.encoding import Encoder
-from driftwise.online.encoding.encoder import iterate_rows
+from driftwise.online.encoding.encoder import ArmBlocks, iterate_rows
 from driftwise.online.limits import require_samples
-from driftwise.online.named_arms import ArmBlocks, ArmSettings, ArmSlots, NamedDecision
+from driftwise.online.named_arms import ArmSettings, ArmSlots, NamedDecision
 from driftwise.online.renewal import keeps_samples
 from driftwise.online.summary import Summary
 

@@ -2,9 +2,8 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -77,33 +76,6 @@ class Gauge:
     def to_array(self) -> np.ndarray:
         """Return all numbers of the gauge, in the order of its fields."""
         return np.array(dataclasses.astuple(self), dtype=np.float64)
-
-
-class RewardRange:
-    """The lowest and the highest possible reward; if neither is known, outliers can be clipped."""
-
-    def __init__(self, reward_range: Sequence[float], outside: Literal["refuse", "clip"]) -> None:
-        low, high = reward_range
-        self._low, self._high = max(low, -LARGEST_REWARD), min(high, LARGEST_REWARD)
-        self._refuses = outside == "refuse"
-        self._clips_outliers = not self._refuses and not any(map(math.isfinite, reward_range))
-
-    def clip(self, reward: float, gauge: Gauge) -> float:
-        """Return the reward to learn from; one outside the range is counted, and refused or clipped."""
-        low, high = self._low, self._high
-        if low <= reward <= high:
-            return reward
-        gauge.outside += 1
-        if self._refuses:
-            raise ArgumentError("reward", f"lie in reward_range, from {low:g} to {high:g}", reward)
-        return min(max(reward, low), high)
-
-    def clip_outlier(self, reward: float, predicted: float, gauge: Gauge) -> float:
-        """Return the reward to learn from; an outlier is clipped where no range is known."""
-        if not self._clips_outliers or abs(reward - predicted) <= (farthest := gauge.farthest):
-            return reward
-        gauge.outside += 1
-        return predicted + math.copysign(farthest, reward - predicted)
 
 
 @dataclass(frozen=True)

@@ -53,16 +53,16 @@ class LeastSquares(ExploringAgent, Forecaster):
     down-weights samples in uncertain directions (with the squared weight in `Λ̃`); exploration must then use
     single norms or be `CautiousUcb`.
 
-    `prior="learnt"` explores as if weights had the prior $N(0, \tau^2I)$ in place of $N(0, s^2/\lambda\,I)$ where
-    that is wider. The error of $\phi^\top w$ then has the variance $s^2\phi^\top\Lambda^{-1}\tilde\Lambda
+    `prior="learnt"` explores as if weights had the prior $N(0, \tau^2I)$ instead of $N(0, s^2/\lambda\,I)$
+    where that is wider. The error of $\phi^\top w$ then has the variance $s^2\phi^\top\Lambda^{-1}\tilde\Lambda
     \Lambda^{-1}\phi$ with
 
     $$\tilde\Lambda = \Lambda + \rho I, \qquad \rho = \lambda\,(\lambda\tau^2/s^2 - 1)_+, \qquad
       \tau^2 = \|w\|^2/\sqrt r, \qquad r = d - \lambda\,\mathrm{tr}\,\Lambda^{-1},$$
 
-    which takes the place of the $\tilde\Lambda$ of the weights. So directions that were never tried stay worth
-    trying when the noise turns out to be small. $\|w\|^2/r$ is the mean square of the weights that are known,
-    $\|w\|^2$ a bound for all directions; $\tau^2$ lies between them.
+    which takes the place of the sums of squared weights. So directions that were never tried stay worth
+    trying when the noise turns out to be small. $\|w\|^2/r$ is the mean square of the weights that are
+    known, $\|w\|^2$ a bound for all directions; $\tau^2$ lies between them.
     """
 
     spec: Spec = member(Spec)

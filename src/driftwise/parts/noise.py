@@ -62,8 +62,8 @@ class LearntNoise:
     $n = \sum\omega$ and $q = \sum\omega\,e^2/(1+v)$. Without a `scale`, $P$ is the mean of all squares, so
     that scores do not depend on the unit of rewards. With one, it is the mean of $\nu_0$ squares of
     $\sigma_0$ = `scale` and of all forgotten squares, so that a wrong $\sigma_0$ is corrected over time.
-    `count` is $\nu_0$, and $s$ is at least `least`. As many first squares as `lost` are 0 whatever the noise is,
-    and do not count in $P$.
+    `count` is $\nu_0$, and $s$ is at least `least`. The first `lost` squares are 0 whatever the noise is, and
+    do not count in $P$.
 
     The score of a forecast is the logarithm of the density $t_\nu(y;\, m,\, s^2(1+v))$ with
     $\nu = \nu_0 + n$ degrees of freedom, at most `max_degrees`. Without forgetting and with $\sigma_0$ given

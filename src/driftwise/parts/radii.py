@@ -85,6 +85,28 @@ class ConfidenceRadius(Radius):
         return settings.scale * (settings.widening + width)
 
 
+@part
+class GrowingRadius(Radius):
+    r"""$c\sqrt{1 + a\log(1 + \sum\omega/d)}$, which grows so that no arm is given up for ever.
+
+    `scale` is $c$, in standard deviations of a forecast, and `growth` $a$.
+    """
+
+    scale: Numeric = number(at_least=0)
+    growth: Numeric = number(at_least=0)
+
+    def at(self, moments: Moments) -> Array:
+        scale, growth = field_arrays(self, moments.gram)
+        return self.value(moments.gram.shape[-1], moments.weight, scale, growth, namespace(moments.gram))
+
+    def value(
+        self, dim: int, samples: Any, scale: Any = None, growth: Any = None, xp: Any = FloatNamespace
+    ) -> Any:
+        """Return the radius after so many samples: from Python's numbers, or from arrays of `xp`."""
+        scale, growth = (self.scale, self.growth) if scale is None else (scale, growth)
+        return scale * xp.sqrt(1 + growth * xp.log1p(samples / dim))
+
+
 def log_determinant(gram: Array, ridge: Array) -> Array:
     r"""$\log(\det\Lambda/\lambda^d)$, over leading axes."""
     xp, roots = namespace(gram), namespace(gram).linalg.diagonal(spd_root(gram))

@@ -12,14 +12,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from driftwise.base import forks
-from driftwise.base.extras import require_extra
+from driftwise.base import extras
 from driftwise.base.provenance import cpu_model
 from driftwise.base.resources import num_cores
 from driftwise.base.types import Array
 from driftwise.base.validation import ArgumentError
 
-with require_extra("simulate", "simulate"):
+with extras.require_extra("simulate", "simulate"):
     import jax
     import jax.numpy as jnp
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
@@ -33,7 +32,7 @@ _SMALL_LOOPS = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_thresh
 
 def prepare_jax(num_cpus: int) -> None:
     """Set the number of CPU devices, unless it is set, and XLA's options; do nothing once JAX has begun."""
-    if forks.has_jax_begun():
+    if extras.has_jax_begun():
         return
     flags = os.environ.get("XLA_FLAGS", "")
     if "xla_backend_extra_options" not in flags:
@@ -45,10 +44,10 @@ def prepare_jax(num_cpus: int) -> None:
 
 def find_devices(device: str | None) -> tuple[Any, ...]:
     """Return all devices of a kind, one CPU for each core; without a name, of the kind that JAX takes."""
-    if forks.jax_user:  # JAX would wait forever
+    if extras.jax_user:  # JAX would wait forever
         raise RuntimeError(
             f"simulate cannot run in a process that was forked from one that used JAX (process "
-            f"{forks.jax_user}): JAX would wait for threads that were not copied; start it by "
+            f"{extras.jax_user}): JAX would wait for threads that were not copied; start it by "
             "multiprocessing's 'spawn' instead"
         )
     prepare_jax(num_cores())

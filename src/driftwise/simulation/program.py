@@ -183,14 +183,6 @@ def _play_block(
     return state, recorded
 
 
-def fetch_rows(recorded: Array, count: int) -> np.ndarray:
-    """Return the first rows, on the host; at most twice as many leave a GPU."""
-    if on_gpu():
-        size = 1 << (count - 1).bit_length()  # few sizes: each is a program
-        recorded = jax.lax.slice_in_dim(recorded, 0, min(len(recorded), size))
-    return jax.device_get(recorded)[:count]
-
-
 def turn_length(split: Split, *counts: int) -> int:
     """Return the number of episodes of a turn, of which all these counts are multiples."""
     return 1 if split.devices[0].platform == "cpu" else math.gcd(_TURN, *counts)

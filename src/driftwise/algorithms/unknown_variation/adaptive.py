@@ -19,7 +19,9 @@ from driftwise.parts.exploration import Exploration, Thompson, Ucb
 from driftwise.parts.forgetting import NoForgetting
 from driftwise.parts.least_squares import LeastSquares
 from driftwise.parts.links import LinkName
+from driftwise.parts.radii import GrowingRadius
 
+_GROWTH = 0.3  # of the radius
 _OUTLIER = 10.0  # standard deviations; how all numbers of bandits were found: docs/adaptive.md
 _NOISE = LearntNoise(max_degrees=8.0)  # heavy tails: rewards need not be Gaussian
 _NOISE_OF_MDPS = LearntNoise(least=0.25, max_degrees=8.0)  # rewards lie in [0, 1], and may be rare
@@ -106,26 +108,26 @@ def adaptive(base: Agent | Sequence[Agent], **mixing: Unpack[Mixing]) -> Mixture
 
 @register(exploration="UCB in units of the learnt noise", problem="linear bandit", **_ROW)
 def adaptive_lin_ucb(
-    spec: Spec, *, radius: Numeric = 1.0, ridge: Numeric = 0.3, **mixing: Unpack[Mixing]
+    spec: Spec, *, radius: Numeric = 0.8, ridge: Numeric = 0.2, **mixing: Unpack[Mixing]
 ) -> MixtureOfMemories:
     r"""Linear UCB that knows neither how fast to forget nor how large the noise is.
 
     Candidates are regressions with memories of 8, 16, …, 4096 rounds, and one that never forgets. Each
-    learns the origin of rewards, its noise $s_j$ and the size of its weights; its index is the forecast
-    plus $c$ of its standard deviations. Neither the units of rewards and features nor an amount that is
-    added to all rewards changes a decision.
+    learns the origin of rewards, its noise and the size of its weights. Its index is the forecast plus
+    $c\sqrt{1 + 0.3\log(1 + n/d)}$ of its standard deviations after $n$ samples. Neither the units of rewards
+    and features nor an amount that is added to all rewards changes a decision.
     Args:
       radius: $c \ge 0$, in standard deviations of a forecast.
       ridge: $\lambda > 0$, for features of a length of about 1, and rewards in units of the noise.
     When to use: you do not know how fast the problem drifts, or how large the noise is. Start here.
     When not: you need a bound on regret. A known memory saves the cost of the others.
     """
-    return _mixture_of_one(_bandit(spec, Ucb(radius), ridge), "learnt", **mixing)
+    return _mixture_of_one(_bandit(spec, Ucb(GrowingRadius(radius, _GROWTH)), ridge), "learnt", **mixing)
 
 
 @register(exploration="Thompson sampling", problem="linear bandit", **_ROW)
 def adaptive_lin_ts(
-    spec: Spec, *, scale: Numeric = 0.5, ridge: Numeric = 0.3, **mixing: Unpack[Mixing]
+    spec: Spec, *, scale: Numeric = 0.5, ridge: Numeric = 0.2, **mixing: Unpack[Mixing]
 ) -> MixtureOfMemories:
     r"""Thompson sampling that knows neither how fast to forget nor how large the noise is.
 

@@ -10,8 +10,7 @@ import numpy as np
 from driftwise.algorithms.algorithm import register
 from driftwise.algorithms.any_forgetting import Clip
 from driftwise.algorithms.bandits.lin_ucb import sw_lin_ucb
-from driftwise.algorithms.linear_mdps.lsvi_ucb import RadiusRun, lsvi_ucb_restart
-from driftwise.algorithms.linear_mdps.opt_wlsvi import opt_wlsvi
+from driftwise.algorithms.linear_mdps.lsvi_ucb import RadiusRun, lsvi_ucb_restart, opt_wlsvi
 from driftwise.base import Agent, Wrapper, expand_grid, is_part, member, number, stack_parts
 from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import get_grids, index_part, numeric_values, part

@@ -3,7 +3,19 @@
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args
 
-from driftwise.base import Array, Episode, FeatureTable, Forecast, Forecaster, Key, Moments, Numeric, Plan, Spec, Wrapper
+from driftwise.base import (
+    Array,
+    Episode,
+    FeatureTable,
+    Forecast,
+    Forecaster,
+    Key,
+    Moments,
+    Numeric,
+    Plan,
+    Spec,
+    Wrapper,
+)
 from driftwise.base.arrays import expand_like, map_stacked, map_tree, namespace
 from driftwise.base.part import choice, index_part, member, number, numeric_values, part
 from driftwise.base.random import choose_index, draw_uniform, fold

@@ -10,8 +10,7 @@ from driftwise.analysis.audit.findings import findings_table, grouped, worst_of
 from driftwise.analysis.audit.lemmas import LEMMAS
 from driftwise.analysis.figures import HeatMap
 from driftwise.analysis.page import Article, Page, Section, write_html
-from driftwise.analysis.statistics.formatting import format_count, format_number
-from driftwise.analysis.table import Table, words
+from driftwise.analysis.table import Table, format_count, format_number, words
 
 _READING = (
     "Statements about this agent fail if it does not do what it says; those of mathematics test the lemmas "

@@ -13,8 +13,7 @@ import numpy as np
 from scipy.stats import binom
 
 from driftwise.analysis.audit.lemmas import Lemma
-from driftwise.analysis.statistics.formatting import format_number
-from driftwise.analysis.table import Cell, Table, numbers, words
+from driftwise.analysis.table import Cell, Table, format_number, numbers, words
 
 _TOLERANCE = 1e-8  # for rounding, relative to the larger side, absolute below one
 _TIGHT = 0.1  # the least worst ratio of a bound that is not called loose

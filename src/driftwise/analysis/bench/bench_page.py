@@ -9,8 +9,7 @@ import numpy as np
 from driftwise.analysis.bench.verdicts import FACTORS, Bench
 from driftwise.analysis.figures import HeatMap
 from driftwise.analysis.page import Article, Page, Section, write_html
-from driftwise.analysis.statistics.formatting import format_count, format_number
-from driftwise.analysis.table import Cell, Table, numbers, words
+from driftwise.analysis.table import Cell, Table, format_count, format_number, numbers, words
 
 _KINDS = {"bandits": "bandits", "mdps": "MDPs"}
 _READING = (

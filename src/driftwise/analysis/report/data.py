@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from driftwise.analysis.statistics import (
     rounded_difference,
     t_test,
 )
-from driftwise.analysis.statistics.formatting import format_count
+from driftwise.analysis.table import format_count
 from driftwise.environments.environment import ENVIRONMENTS, Environment, build_environment
 from driftwise.experiments.outcomes import MARK, Selection, choose_best_points
 from driftwise.experiments.results_folder import (
@@ -38,6 +38,9 @@ from driftwise.experiments.results_folder import (
     read_table,
 )
 from driftwise.simulation.results import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,3 +271,18 @@ def load_report_data(folder: Path) -> dict[str, ReportData]:
         rows = {name: column[environment == place] for name, column in columns.items()}
         report[label] = ReportData(manifest, label, curves_of_rows(path, rows, labels), findings)
     return report
+
+
+def report_figure(report: Report, *, title: str | None = None, **look: Any) -> "Figure":
+    """Return the regret of every agent over time as a figure, with the `look` of `regret_plot`.
+
+    The `title` is the experiment's description by default; without one, `""`, there is no note either.
+    """
+    from driftwise.analysis.matplotlib_figures import regret_plot
+
+    data = longest(report)
+    runs = f"{data.num_runs} runs, mean and 95 % interval (Student's t)" if data.num_runs > 1 else "one run"
+    title = data.description if title is None else title
+    chosen = f" · {MARK}: the best point of a grid, chosen by other runs" if data.grid_notes else ""
+    note = f"{data.manifest.get('experiment', '')} · {runs}{chosen}" if title else ""
+    return regret_plot([entry.curves for entry in report.values()], title=title, note=note, **look)

@@ -15,13 +15,18 @@ from driftwise.analysis.page import Section
 from driftwise.analysis.report.data import Report, ReportData, differences_to_best
 from driftwise.analysis.report.standings import bootstrap_caution
 from driftwise.analysis.statistics import bootstrap_interval, is_lowest, mean_interval, regret_area
-from driftwise.analysis.statistics.formatting import (
+from driftwise.analysis.table import (
+    Cell,
+    Table,
+    TableColumn,
+    cells,
     format_half_width,
     format_interval,
     format_number,
     format_percent,
+    numbers,
+    words,
 )
-from driftwise.analysis.table import Cell, Table, TableColumn, cells, numbers, words
 from driftwise.simulation.results import EVENTS
 
 IN_CSV = ("environment", "rank", "agent", "point", "regret", "share", "iqm", "area", "recovery", "events")

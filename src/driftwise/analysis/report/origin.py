@@ -8,7 +8,7 @@ import tomli_w
 from driftwise.analysis.audit.findings import findings_table, worst_of
 from driftwise.analysis.page import Code, PageBlock, Section
 from driftwise.analysis.report.data import Report, longest, manifest_text
-from driftwise.analysis.statistics.formatting import format_count
+from driftwise.analysis.table import format_count
 from driftwise.experiments import EXPERIMENTS
 
 _ENTRIES = ("experiment", "environments", "agents", "episodes", "runs", "seed", "precision", "device", "host")

@@ -19,8 +19,7 @@ from driftwise.analysis.regret_curves import (
 )
 from driftwise.analysis.report.data import ReportData
 from driftwise.analysis.statistics import growth_exponent
-from driftwise.analysis.statistics.formatting import format_count, format_interval, format_number
-from driftwise.analysis.table import Cell, Table, numbers, words
+from driftwise.analysis.table import Cell, Table, format_count, format_interval, format_number, numbers, words
 
 SLOPES_NOTE = "Dotted lines have the slopes that stand at their ends."
 _MIN_POINTS = 8  # of a stretch whose growth is fitted

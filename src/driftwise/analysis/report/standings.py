@@ -19,15 +19,18 @@ from driftwise.analysis.statistics import (
     rank_table,
     rounded_difference,
 )
-from driftwise.analysis.statistics.formatting import (
+from driftwise.analysis.table import (
+    Table,
+    cells,
     format_count,
     format_half_width,
     format_interval,
     format_number,
     format_p_value,
     format_percent,
+    numbers,
+    words,
 )
-from driftwise.analysis.table import Table, cells, numbers, words
 
 _FEW_RUNS = 10  # too few to resample
 _MAX_NAMED = 4  # agents that share the lead, by name

@@ -7,26 +7,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from driftwise.analysis.agent_numbers import format_agent_numbers
 from driftwise.analysis.page import Article, Page, Section, write_html
 from driftwise.analysis.regret_curves import rank_agents
-from driftwise.analysis.report.data import Report, load_report_data, longest, manifest_text
+from driftwise.analysis.report.data import Report, load_report_data, longest, manifest_text, report_figure
 from driftwise.analysis.report.final_table import IN_CSV, IN_LATEX, MARKS_NOTE, final, final_table, grids
+from driftwise.analysis.report.latex import latex_needs, latex_text
 from driftwise.analysis.report.meta_algorithms import meta_algorithms
 from driftwise.analysis.report.origin import audit, manifest_section, reproduce, source
 from driftwise.analysis.report.rates import rates
 from driftwise.analysis.report.regret import drift, growth, regret
 from driftwise.analysis.report.standings import details, differences, finding, headline, overview
-from driftwise.analysis.statistics.formatting import format_count
-from driftwise.analysis.table import csv_text, latex_needs, latex_text
+from driftwise.analysis.table import csv_text, format_count
 from driftwise.base.files import replace_file
 from driftwise.base.validation import ArgumentError, require_choice
-from driftwise.experiments.outcomes import MARK
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # Panels in the order of the page, each a function that returns None where it has nothing to show: of a
 # `Report` at both ends, of each `ReportData` between. Names of figures and tables differ within the latter.
@@ -106,21 +102,6 @@ def report_html(report: Report) -> str:
     version = manifest_text((data.manifest.get("versions") or {}).get("driftwise", ""))
     text = kicker, f"{heading}.", f"{lead}{about}"
     return write_html(Page(experiment, *text, [*opening, *parts, *closing], data.styles, version))
-
-
-def report_figure(report: Report, *, title: str | None = None, **look: Any) -> Figure:
-    """Return the regret of every agent over time as a figure, with the `look` of `regret_plot`.
-
-    The `title` is the experiment's description by default; without one, `""`, there is no note either.
-    """
-    from driftwise.analysis.matplotlib_figures import regret_plot
-
-    data = longest(report)
-    runs = f"{data.num_runs} runs, mean and 95 % interval (Student's t)" if data.num_runs > 1 else "one run"
-    title = data.description if title is None else title
-    chosen = f" · {MARK}: the best point of a grid, chosen by other runs" if data.grid_notes else ""
-    note = f"{data.manifest.get('experiment', '')} · {runs}{chosen}" if title else ""
-    return regret_plot([entry.curves for entry in report.values()], title=title, note=note, **look)
 
 
 def _figure_bytes(format: str, report: Report, **look: Any) -> bytes:

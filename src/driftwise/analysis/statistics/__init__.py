@@ -1,8 +1,7 @@
 """Statistics over independent runs, `[runs, ...]`: run `i` of every agent meets the same environment draws.
 
 `estimation` computes numbers with their intervals, `comparisons` compares agents, `regret_summaries` reduces
-regret curves to one number, and `formatting` writes numbers as text. Only NumPy and `scipy.special` are
-needed. Resampling has a fixed seed.
+regret curves to one number. Only NumPy and `scipy.special` are needed. Resampling has a fixed seed.
 """
 
 from driftwise.base.extras import require_extra
@@ -31,6 +30,7 @@ with require_extra("statistics", "simulate"):
         mean_interval,
         rounded_difference,
         sample_equality,
+        trailing_mean,
     )
     from driftwise.analysis.statistics.regret_summaries import (
         RecoverySummary,
@@ -39,7 +39,6 @@ with require_extra("statistics", "simulate"):
         recovery_times,
         regret_area,
         scaling_exponent,
-        trailing_mean,
     )
 
 __all__ = ["ROUNDING", "AgentPair", "IntervalEstimate", "PairedDifference", "RankTable", "RecoverySummary"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from driftwise.base.validation import (
 
 ROUNDING = 1e-9  # relative to the largest number: a smaller difference counts as zero
 Statistic = Callable[[np.ndarray], Any]  # [runs, ...] to a number or an array
+Lengths = np.ndarray | Sequence[int] | None  # episodes of each point of a curve; `None`: one
 
 
 class IntervalEstimate(NamedTuple):
@@ -140,6 +141,17 @@ def jackknife_interval(samples: np.ndarray, of_mean: Statistic, level: float = 0
     return IntervalEstimate(estimate[()], (estimate - half_width)[()], (estimate + half_width)[()])
 
 
+def trailing_mean(curves: np.ndarray, width: int, *, lengths: Lengths = None) -> np.ndarray:
+    """Mean over the episodes of the last `width` points up to each, of fewer at the start."""
+    curves, lengths = require_curves("curves", curves, lengths)
+    width = min(require_count("width", width), curves.shape[-1])
+    padding = np.zeros((*curves.shape[:-1], width - 1))
+    weights = np.concatenate([np.zeros(width - 1), lengths])
+    padded = np.concatenate([padding, curves], axis=-1) * weights
+    windows = np.lib.stride_tricks.sliding_window_view
+    return windows(padded, width, axis=-1).sum(axis=-1) / windows(weights, width).sum(axis=-1)
+
+
 def rounding_tolerance(*arrays: np.ndarray, axis: int | None = None) -> np.ndarray:
     """Return the largest difference between numbers of these arrays that counts as rounding."""
     return ROUNDING * functools.reduce(np.maximum, (np.abs(array).max(axis=axis) for array in arrays))
@@ -172,6 +184,16 @@ def require_runs(name: str, value: Any, unit: str = "run", axis: int = 0, finite
     if array.ndim == 0 or array.shape[axis] == 0:
         raise ArgumentError(name, f"have at least one {unit}", array.shape, f"shape {array.shape}")
     return array
+
+
+def require_curves(name: str, curves: np.ndarray, lengths: Lengths) -> tuple[np.ndarray, np.ndarray]:
+    """Return curves of at least one point, and the positive numbers of episodes behind their points."""
+    curves = require_runs(name, curves, "point", axis=-1)
+    lengths = np.ones(curves.shape[-1]) if lengths is None else lengths
+    sizes = require_array("lengths", lengths, curves.shape[-1:])
+    if (sizes <= 0).any():
+        raise ArgumentError("lengths", "be positive", sizes, f"{sizes.min():g}")
+    return curves, sizes
 
 
 def require_level(level: Any) -> float:

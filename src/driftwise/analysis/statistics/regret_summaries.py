@@ -8,10 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftwise.analysis.statistics.estimation import IntervalEstimate, jackknife_interval, require_runs
+from driftwise.analysis.statistics.estimation import (
+    IntervalEstimate,
+    Lengths,
+    jackknife_interval,
+    require_curves,
+    require_runs,
+    trailing_mean,
+)
 from driftwise.base.validation import ArgumentError, require_array, require_count, require_number
-
-Lengths = np.ndarray | Sequence[int] | None  # `None`: points are episodes
 
 
 class RecoverySummary(NamedTuple):
@@ -32,21 +37,10 @@ def regret_area(
     between its points. `normalised` divides by the area of a regret of one in each episode, `K²/2`: an agent
     that always has regret `r` gets `r`.
     """
-    curves, lengths = _require_curves("cumulative_regret", cumulative_regret, lengths)
+    curves, lengths = require_curves("cumulative_regret", cumulative_regret, lengths)
     before = np.concatenate([np.zeros_like(curves[..., :1]), curves[..., :-1]], axis=-1)
     area = (lengths * (before + curves) / 2).sum(axis=-1)
     return area / (lengths.sum() ** 2 / 2) if normalised else area
-
-
-def trailing_mean(curves: np.ndarray, width: int, *, lengths: Lengths = None) -> np.ndarray:
-    """Mean over the episodes of the last `width` points up to each, of fewer at the start."""
-    curves, lengths = _require_curves("curves", curves, lengths)
-    width = min(require_count("width", width), curves.shape[-1])
-    padding = np.zeros((*curves.shape[:-1], width - 1))
-    weights = np.concatenate([np.zeros(width - 1), lengths])
-    padded = np.concatenate([padding, curves], axis=-1) * weights
-    windows = np.lib.stride_tricks.sliding_window_view
-    return windows(padded, width, axis=-1).sum(axis=-1) / windows(weights, width).sum(axis=-1)
 
 
 def recovery_times(
@@ -75,7 +69,7 @@ def recovery_times(
     point: zero for an agent that never leaves, infinite if the agent does not recover before the next change
     or the end, and NaN with fewer than `hold` points after the change, or none before it with `tolerance`.
     """
-    regret, lengths = _require_curves("regret", regret, lengths)
+    regret, lengths = require_curves("regret", regret, lengths)
     stretches = _stretches(lengths, changes)
     for name, value in (("smooth", smooth), ("hold", hold), ("baseline", baseline)):
         require_count(name, value)
@@ -125,7 +119,7 @@ def growth_exponent(
     part. `changes` are as in `recovery_times`.
     """
     curves = require_array("cumulative_regret", cumulative_regret, (None, None))
-    curves, lengths = _require_curves("cumulative_regret", require_runs("cumulative_regret", curves), lengths)
+    curves, lengths = require_curves("cumulative_regret", require_runs("cumulative_regret", curves), lengths)
     part = require_number("part", part, above=0, at_most=1)
     curves = np.concatenate([np.zeros_like(curves[:, :1]), curves], axis=-1)  # point i is curves[:, i + 1]
     fits = []
@@ -169,13 +163,3 @@ def _stretches(lengths: np.ndarray, changes: Sequence[int]) -> list[np.ndarray]:
         raise ArgumentError("changes", f"be increasing episodes below {ends[-1]:g}", tuple(changes))
     borders = itertools.pairwise([0, *places, ends[-1]])
     return [np.flatnonzero((ends - lengths >= first) & (ends <= last)) for first, last in borders]
-
-
-def _require_curves(name: str, curves: np.ndarray, lengths: Lengths) -> tuple[np.ndarray, np.ndarray]:
-    """Return curves of at least one point, and the positive numbers of episodes behind their points."""
-    curves = require_runs(name, curves, "point", axis=-1)
-    lengths = np.ones(curves.shape[-1]) if lengths is None else lengths
-    sizes = require_array("lengths", lengths, curves.shape[-1:])
-    if (sizes <= 0).any():
-        raise ArgumentError("lengths", "be positive", sizes, f"{sizes.min():g}")
-    return curves, sizes

@@ -15,8 +15,16 @@ from driftwise.base.types import Array, Episode, FeatureTable, Key, Model, Spec,
 from driftwise.base.validation import ArgumentError, require_array, require_choice, require_count
 from driftwise.environments import planning
 from driftwise.environments.drift.curves import Constant, Drift, require_drift
-from driftwise.environments.environment import Carry, Environment, PlayedEpisode, Record, require_path
-from driftwise.environments.models.model_checks import MODEL_TOLERANCE, check_all, check_models
+from driftwise.environments.environment import (
+    MODEL_TOLERANCE,
+    Carry,
+    Environment,
+    PlayedEpisode,
+    Record,
+    check_all,
+    check_models,
+    require_path,
+)
 from driftwise.parts.regression import fixed_table
 
 _MODEL_ENTRIES = 4_000_000  # how much of a path of models is laid out at once

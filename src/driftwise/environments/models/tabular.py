@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from driftwise.base.validation import ArgumentError, as_array, require_array, require_choice
 from driftwise.environments.drift import Drift
+from driftwise.environments.environment import MODEL_TOLERANCE
 from driftwise.environments.models.linear_mdp import LinearMdp, RewardKind
-from driftwise.environments.models.model_checks import MODEL_TOLERANCE
 
 Tables = tuple[ArrayLike, ArrayLike]  # mean rewards [S, A] and probabilities [S, A, S]
 

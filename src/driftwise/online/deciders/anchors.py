@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from driftwise.base.arrays import cholesky_or_nan, solve_rows_or_nan
-from driftwise.online.forking import BackgroundWork
+from driftwise.base.resources import BackgroundWork
 
 MIN_ANCHORED_DIM = 150  # dimensions from which on an anchor is faster
 _LEAD = 0.12  # share of an anchor's life for which the next one is computed ahead

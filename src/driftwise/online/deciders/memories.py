@@ -42,7 +42,7 @@ class Sums(NamedTuple):
 
     def estimate(self, arms: np.ndarray, width: Width) -> Pair:
         """Return means `xᵀΛ⁻¹b` of arms in one memory, and squared norms by `Λ⁻¹` or by `Λ⁻¹Λ̃Λ⁻¹`."""
-        mean, mapped, gram, gram_sq, excess = self._solve(arms, width)
+        mean, mapped, _, gram_sq, excess = self._solve(arms, width)
         squares = np.vecdot(mapped, arms if gram_sq is None else mapped.dot(gram_sq))
         if excess:
             squares += excess * np.vecdot(mapped, mapped)
@@ -134,7 +134,7 @@ class BatchedMemories:
         return self.sums.forecast(features, reward)
 
     def absorb(self, leader: int, excess: float) -> None:
-        """Learn the sample forecast last, with a reward larger by `excess`; the leader is the heaviest now."""
+        """Learn the sample forecast last, its reward raised by `excess`; the leader is the heaviest now."""
         self._sample[self._dim] += excess
         np.dot(self._column, self._row, self._outer)
         np.dot(self._shares, self._new, self._gained_rows)

@@ -26,6 +26,7 @@ from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sum
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import ConfidenceRadius, Thompson
 from driftwise.parts.noise import MAX_SQUARE, ErrorSums, NoiseSums
+from driftwise.parts.radii import GrowingRadius
 
 MANY_NUMBERS = 10_000  # of all arms, from which on BLAS is faster
 _INTERFACE = 2  # as in `_mixture.c`
@@ -137,6 +138,8 @@ class MixtureDecider:
             if self._counts:
                 current = tick if radius.spread == "rounds" else base.epoch.item(j)
                 radius = radius.value(self._dim, weight_sq, current + 1, base.ridge.item(j))
+            elif isinstance(radius, GrowingRadius):
+                radius = radius.value(self._dim, weight)
             elif self._follows:
                 gram, ridge, epoch = mixture.memory(j).gram[None], base.ridge.item(j), base.epoch.item(j)
                 moments = Moments(gram, None, gram, ridge, tick, weight, weight_sq, epoch, ())

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -236,3 +236,24 @@ def _read_column(table: Any, name: str) -> list[Any]:
         known: Iterable[str] = map(str, table) if isinstance(table, Iterable) else ()
         got = f"{type(table).__name__} without it{suggest_name(name, known)}"
         raise ArgumentError("columns", f"have {name!r} among them", table, got) from None
+
+
+class ArmBlocks(NamedTuple):
+    """Features of arms in parts: those whose weights all arms share, and those with weights in slots."""
+
+    shared: np.ndarray | None  # [num_arms, p]
+    own: np.ndarray | None  # [num_arms, q]
+    slots: list[int]  # of the arms; empty without `own`
+    num_slots: int
+
+    @property
+    def features(self) -> np.ndarray:
+        """`φ = (shared, e_slot ⊗ own)`, over √2 where there are both: `[num_arms, dim]`."""
+        if self.own is None:
+            assert self.shared is not None
+            return self.shared
+        num_arms, num_own = self.own.shape
+        blocks = np.zeros((num_arms, self.num_slots, num_own))
+        blocks[np.arange(num_arms), self.slots] = self.own
+        rows = blocks.reshape(num_arms, -1)
+        return rows if self.shared is None else np.hstack([self.shared, rows]) / np.sqrt(2)

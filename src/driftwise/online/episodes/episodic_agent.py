@@ -14,7 +14,13 @@ from driftwise.base.knowledge import MeanRewards
 from driftwise.base.part import from_config, require_single, to_config
 from driftwise.base.random import episode_keys
 from driftwise.base.types import FeatureTable, Spec
-from driftwise.base.validation import ArgumentError, require_array, require_count, require_instance
+from driftwise.base.validation import (
+    ArgumentError,
+    require_array,
+    require_count,
+    require_instance,
+    require_plain,
+)
 from driftwise.online import agent_files
 from driftwise.online.episodes import agent_building
 from driftwise.online.episodes.remembered import MemoryPlan, RememberedLeastSquares, RememberedMixture
@@ -105,7 +111,7 @@ class EpisodicAgent:
         if self.plan_every > 1 and not isinstance(agent, _PLAIN):
             raise ArgumentError("plan_every", "be 1 but for plain least squares", self.plan_every)
         self.seed = require_count("seed", options["seed"], at_least=0)
-        self.metadata = agent_files.require_plain("metadata", options["metadata"])
+        self.metadata = require_plain("metadata", options["metadata"])
         self._key = random.fold(random.key(self.seed), 0)
         with within_memory(agent):
             self._state = first_state(agent, self._table)
@@ -202,7 +208,7 @@ class EpisodicAgent:
             raise RuntimeError("save must come between episodes, and one is under way; see end()")
         description = {"kind": _KIND, "agent": to_config(self.agent), "features": self.states.description}
         description |= {"plan_every": self.plan_every, "seed": self.seed, "num_episodes": self.num_episodes}
-        description["metadata"] = agent_files.require_plain("metadata", self.metadata)
+        description["metadata"] = require_plain("metadata", self.metadata)
         tensors = {**self.states.tensors, "gauge": self._gauge.to_array(), **to_tensors("state", self._state)}
         tensors |= {f"known.{name}": array for name, array in self._known.items()}
         if self.num_episodes % self.plan_every:  # the next episode acts on the same plan

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.online.intervals import Interval, quantile
-from driftwise.online.replay import confidence_sequences as sequences
+from driftwise.online import intervals as sequences
+from driftwise.online.intervals import NORMAL, Interval
 from driftwise.online.replay.logged_rows import LoggedRow, LoggedRows
 from driftwise.online.replay.options import ReplaySchedule
 
@@ -102,31 +102,35 @@ class WeightedMean:
         return Estimate(self.mean, math.sqrt(correction * max(self.squares, 0.0)) / self.weight)
 
 
+@dataclass
 class Tally:
     """All estimators over the same events."""
 
-    def __init__(self) -> None:
-        self._means = {name: WeightedMean() for name in ("replay", "IPS", "SNIPS", "DR")}
-        self._events, self._clipped, self._excess = 0, 0, 0.0
+    replay: WeightedMean = field(default_factory=WeightedMean)
+    ips: WeightedMean = field(default_factory=WeightedMean)
+    snips: WeightedMean = field(default_factory=WeightedMean)
+    dr: WeightedMean = field(default_factory=WeightedMean)
+    events: int = 0
+    clipped: int = 0
+    excess: float = 0.0  # what was clipped off all weights
 
     def add(self, event: Event) -> None:
-        replay, ips, snips, dr = self._means.values()
         if event.accepted:
-            replay.add(event.reward)
-        ips.add(event.weight * event.reward)
-        snips.add(event.reward, event.weight)
-        dr.add(event.doubly_robust)
-        self._events += 1
-        self._clipped += event.excess > 0
-        self._excess += event.excess
+            self.replay.add(event.reward)
+        self.ips.add(event.weight * event.reward)
+        self.snips.add(event.reward, event.weight)
+        self.dr.add(event.doubly_robust)
+        self.events += 1
+        self.clipped += event.excess > 0
+        self.excess += event.excess
 
     @property
     def estimates(self) -> Estimates:
-        count, snips = max(self._events, 1), self._means["SNIPS"]
-        accepted, mean_weight = round(self._means["replay"].weight), (snips.weight + self._excess) / count
-        values = {name: mean.estimate for name, mean in self._means.items()}
-        clipped = self._clipped, self._excess / count
-        return Estimates(self._events, accepted, snips.effective, mean_weight, *clipped, values)
+        count, accepted = max(self.events, 1), round(self.replay.weight)
+        means = {"replay": self.replay, "IPS": self.ips, "SNIPS": self.snips, "DR": self.dr}
+        values = {name: mean.estimate for name, mean in means.items()}
+        weights = self.snips.effective, (self.snips.weight + self.excess) / count
+        return Estimates(self.events, accepted, *weights, self.clipped, self.excess / count, values)
 
 
 class _Intervals:
@@ -134,6 +138,7 @@ class _Intervals:
 
     def __init__(self, schedule: ReplaySchedule, *, top: float, k: float = 1.0) -> None:
         self._schedule, self._mean, self._tightest_at = schedule, WeightedMean(), np.nan
+        self._deviations = NORMAL.inv_cdf(1 - schedule.options.delta / 2)  # of the normal interval
         low, high = schedule.options.reward_range or (0.0, 1.0)
         self._shift, self._unit = top * low, high - low
         weighted = partial(sequences.DriftBound, rate=1 - 1 / schedule.memory)
@@ -156,7 +161,7 @@ class _Intervals:
         """The intervals after all events so far, by name; some need the range of rewards."""
         (value, error), count, delta = self._mean.estimate, self._mean.weight, self._schedule.options.delta
         half_width = sequences.asymptotic_half_width(count, count * error**2, self._tightest_at, delta)
-        normal = Interval.around(value, quantile(delta / 2) * error)
+        normal = Interval.around(value, self._deviations * error)
         intervals = {"normal": normal, "asymptotic": Interval.around(value, half_width)}
         for name, sequence in self._sequences.items():
             ends = sequence.at(delta / (self._schedule.looks if name == "weighted" else 1))

@@ -11,8 +11,7 @@ import numpy as np
 
 from driftwise.online.decision_log import DecisionLog, LoggedDecision
 from driftwise.online.encoding import Encoder
-from driftwise.online.encoding.encoder import MOST_WORDS
-from driftwise.online.named_arms import ArmBlocks
+from driftwise.online.encoding.encoder import MOST_WORDS, ArmBlocks
 from driftwise.online.replay.table_log import TableLog
 
 INDEPENDENCE_LEVEL = 0.001  # at which a log of random actions is taken for another

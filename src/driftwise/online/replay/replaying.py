@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.algorithms import build
-from driftwise.algorithms.algorithm import find_algorithm
+from driftwise.algorithms import ALGORITHMS, build
 from driftwise.base.schema import prefix_errors
 from driftwise.base.types import Spec
 from driftwise.base.validation import ArgumentError, require_choice, require_instance
@@ -17,8 +16,8 @@ from driftwise.online.bandit import Bandit
 from driftwise.online.deciders import RoundDraws, make_decider
 from driftwise.online.deciders.clock_decider import uses_clock
 from driftwise.online.decision_log import DecisionLog
+from driftwise.online.intervals import pseudo_outcome
 from driftwise.online.named_bandit import NamedBandit
-from driftwise.online.replay.confidence_sequences import pseudo_outcome
 from driftwise.online.replay.evaluations import Evaluator, Event, PolicyEvaluation
 from driftwise.online.replay.logged_rows import (
     INDEPENDENCE_LEVEL,
@@ -201,7 +200,7 @@ class _PolicyReplay:
             else:
                 self.parameters |= bandit
                 algorithm = self.parameters.pop("algorithm", name)
-                takes = find_algorithm(algorithm).takes
+                takes = ALGORITHMS.find(algorithm).takes
                 exploring = [option for option in ("epsilon", "num_draws") if not takes(option)]
                 needed = {key: value for key, value in self.parameters.items() if key not in exploring}
                 build(Spec.bandit(dim=rows.dim, num_arms=1), algorithm, **needed)  # a bandit has more options
