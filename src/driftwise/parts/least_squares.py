@@ -54,8 +54,8 @@ class LeastSquares(ExploringAgent, Forecaster):
     single norms or be `CautiousUcb`.
 
     `prior="learnt"` explores as if weights had the prior $N(0, \tau^2I)$ instead of $N(0, s^2/\lambda\,I)$
-    where that is wider. The error of $\phi^\top w$ then has the variance $s^2\phi^\top\Lambda^{-1}\tilde\Lambda
-    \Lambda^{-1}\phi$ with
+    where that is wider. The error of $\phi^\top w$ then has the variance
+    $s^2\phi^\top\Lambda^{-1}\tilde\Lambda\Lambda^{-1}\phi$ with
 
     $$\tilde\Lambda = \Lambda + \rho I, \qquad \rho = \lambda\,(\lambda\tau^2/s^2 - 1)_+, \qquad
       \tau^2 = \|w\|^2/\sqrt r, \qquad r = d - \lambda\,\mathrm{tr}\,\Lambda^{-1},$$
