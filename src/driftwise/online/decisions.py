@@ -164,10 +164,9 @@ class PendingDecisions:
 
     def remove(self, id: str, outcome: Outcome) -> None:
         """Remove a decision whose reward was learnt, or would come too late or be of no use."""
+        entry = self.waiting.pop(id)
         if self.sums is not None:
-            came = outcome is Outcome.REPEATED
-            self.sums.remove(id, self.num_decisions - self.waiting[id].number if came else 0)
-        del self.waiting[id]
+            self.sums.remove(id, self.num_decisions - entry.number if outcome is Outcome.REPEATED else 0)
         self.num_expired += outcome is Outcome.EXPIRED
         self.finished[id] = outcome
         if len(self.finished) > self.max_pending:

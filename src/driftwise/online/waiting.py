@@ -30,8 +30,11 @@ class WaitingSums:
 
     def remove(self, id: str, delay: int = 0) -> None:
         """Remove a decision; its reward came when it was the last but `delay - 1`, or never, which is 0."""
-        self._longest = max(self._longest, delay)
-        if self._new.pop(id, None) is None and id in self._summed:
+        if delay > self._longest:
+            self._longest = delay
+        if id in self._new:
+            del self._new[id]
+        elif id in self._summed:
             self._subtract(id)
 
     def gram(self, number: int) -> np.ndarray | None:

@@ -67,6 +67,7 @@ class MixtureDecider:
         self._prior = np.array(agent.sharing.prior(state.log_weights))
         self._dim, self._extends, self._outlier = base.spec.dim, agent.origin == "learnt", agent.outlier
         self._learns_prior = base.prior == "learnt"
+        self._rows, self._sample = _extended_rows(0, self._dim), _extended_rows(1, self._dim)
         self.state = state
 
     @property
@@ -99,17 +100,17 @@ class MixtureDecider:
         self._tick, self._origin, self._unit = int(own.tick), own.origin.item(), own.unit.item()
         common, total = own.noise
         self._errors = ErrorSums(common.gram.item(), common.cross.item(), total.item(), common.tick.item())
-        self._error_weight_sq = common.weight_sq.item()
+        self._error_weight_sq, self._variance = common.weight_sq.item(), self.agent.noise.variance(self._errors)
 
     def offer(
         self, arms: np.ndarray, number: int, time: float = 0.0, waiting: np.ndarray | None = None
     ) -> Offer:
         unit, rows = 1.0, arms
         if self._extends:
-            unit = math.sqrt(self.agent.noise.variance(self._errors)) or 1.0
-            rows = np.empty((len(arms), self._dim))  # as `MixtureOfMemories.extend` has it
-            np.divide(arms, self._unit, rows[:, :-1])
-            rows[:, -1] = CONSTANT
+            unit, (rows, given) = math.sqrt(self._variance) or 1.0, self._rows
+            if len(rows) != len(arms):
+                self._rows = rows, given = _extended_rows(len(arms), self._dim)
+            np.divide(arms, self._unit, given)
             if waiting is not None:
                 scale = np.full(self._dim, 1 / self._unit)
                 scale[-1] = CONSTANT
@@ -120,7 +121,7 @@ class MixtureDecider:
             j = mixture.heaviest if self._leads else int(self.agent.choose_memory(mixture.log_weights, key))
             index, bonus = self._indices(j, rows, key, waiting)
             offer = Offer.of_best(arms, index, bonus, self.agent, unit)
-            index += self._origin
+            index += self._origin  # also in the offer
             return offer
         keys = fold(key, np.arange(self._num_draws))  # probabilities are the shares of draws that arms win
         deciding = np.full(len(keys), self.agent.choose_memory(mixture.log_weights, keys))
@@ -163,14 +164,13 @@ class MixtureDecider:
                 state = agent.set_origin(self._state, features, reward)
                 self._origin, self._unit = state.origin.item(), state.unit.item()
             reward -= self._origin
-            features = np.empty(self._dim)
-            np.divide(choice.features, self._unit, features[:-1])
-            features[-1] = CONSTANT
+            (features,), (given,) = self._sample
+            np.divide(choice.features, self._unit, given)
         if weight != 1:  # √n times the mean of n rewards has the noise of one
             root = math.sqrt(weight)
             features, reward = root * features, root * reward
         noise = agent.noise
-        degrees, variance = noise.capped_degrees(self._errors), noise.variance(self._errors)
+        degrees, variance = noise.capped_degrees(self._errors), self._variance
         share, limit = agent.sharing.share_at(self._tick + 1), math.inf
         if self._outlier and variance > 0 and self._errors.count >= FIRST_CLIPPED:
             limit = self._outlier * math.sqrt(variance)
@@ -179,6 +179,7 @@ class MixtureDecider:
         rate, (error_weight, squares, total, seen) = agent.noise_forgetting.rate, self._errors
         self._error_weight_sq = rate * rate * self._error_weight_sq + 1
         self._errors = ErrorSums(rate * error_weight + 1, rate * squares + square, total + square, seen + 1)
+        self._variance = noise.variance(self._errors)
         self._tick += 1
         heaviest = mixture.heaviest
         if agent.fresh == "never" or heaviest == last:
@@ -186,6 +187,12 @@ class MixtureDecider:
         weight, prior, samples = mixture.weights.item(last), self._prior.item(last), mixture.stats[0].item
         if agent.alarm(weight, prior, samples(last), samples(heaviest), self._tick):
             mixture.renew(heaviest)  # the last memory goes on from a copy
+
+
+def _extended_rows(num: int, dim: int) -> Pair:
+    """Return rows as `MixtureOfMemories.extend` makes them, and the view of what is not constant."""
+    rows = np.full((num, dim), CONSTANT)
+    return rows, rows[:, :-1]
 
 
 def _noise_sums(like: NoiseSums, errors: ErrorSums, weight_sq: Any) -> NoiseSums:
