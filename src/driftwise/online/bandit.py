@@ -22,6 +22,7 @@ from driftwise.online.deciders import make_decider
 from driftwise.online.deciders.clock_decider import uses_clock
 from driftwise.online.deciders.definition import Choice, Offer
 from driftwise.online.decisions import Decision, Entry, Outcome, PendingDecisions, Waiting, as_id
+from driftwise.online.hints import find_hints
 from driftwise.online.limits import RewardRange
 from driftwise.online.renewal import renew_state, require_coordinates
 from driftwise.online.summary import Gauge, Summary, summary_fields
@@ -95,6 +96,7 @@ class Bandit(SavedBandit):
         self._pending = PendingDecisions(settings.max_pending, *ages, sums=sums)
         self._range = RewardRange(settings.reward_range or self.agent.reward_range, settings.outside)
         self._gauge, self._num_rounds = Gauge(), 0  # rounds: decisions and samples have draws of their own
+        self._offered: np.ndarray | None = None  # features of the last arms, for hints
         self._seen: agent_files.Stamps = {}
         self._lock, self._writing = threading.RLock(), threading.Lock()
         register_for_fork(self)
@@ -121,7 +123,10 @@ class Bandit(SavedBandit):
             pending, samples = len(self._pending.waiting), self._num_rounds - decisions
             fields = summary_fields(self.agent, self._decider.state, self._gauge, missing=math.nan)
             fields |= dict(pending=pending, rewards=decisions - expired - pending, samples=samples)
-            return Summary(decisions=decisions, expired=expired, **fields, outside=int(self._gauge.outside))
+            last = self._gauge, self._offered, decisions, pending
+            hints = tuple(find_hints(self.agent, self._decider.state, *last))
+            outside = int(self._gauge.outside)
+            return Summary(decisions=decisions, expired=expired, **fields, outside=outside, hints=hints)
 
     def diagnostics(self) -> dict[str, float]:
         """Return numbers of the agent by name, after the last reward: `alarms` is 1 if that was one."""
@@ -236,7 +241,7 @@ class Bandit(SavedBandit):
 
     def _offer(self, features: Any, moment: float) -> Offer:
         """Return the offer of the next round."""
-        arms = limits.require_decision_arms(features, self._dim)
+        self._offered = arms = limits.require_decision_arms(features, self._dim)
         sums = self._pending.sums
         waiting = None if sums is None else sums.gram(self._pending.num_decisions)
         return self._decider.offer(arms, self._num_rounds, moment, waiting)

@@ -59,6 +59,11 @@ class Gauge:
         self.variance = (1 - step) * (self.variance + step * gap * gap)
 
     @property
+    def mean_square(self) -> float:
+        """The mean square of errors."""
+        return self.older * self.older + self.variance
+
+    @property
     def farthest(self) -> float:
         """The largest error that is no outlier."""
         if self.count <= _FEW or self.variance <= 0:
@@ -94,6 +99,9 @@ class Summary:
     drift: float  # recent errors against older ones: above 4, something has changed; see `Gauge`
     outliers: int  # rewards farther from their predictions than any before them would explain
     outside: int  # rewards outside `reward_range`, which were refused or clipped
+    hints: tuple[
+        str, ...
+    ]  # sentences of advice: arms never tried, long delays, features that explain nothing
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,67 @@
+"""Sentences of advice about a bandit, for its summary."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
+from driftwise.base.agent import Agent
+from driftwise.base.arrays import map_tree
+from driftwise.base.part import index_part
+from driftwise.base.types import Moments
+from driftwise.online.summary import Gauge
+
+_ENOUGH = 20  # decisions for each arm, after which one that was never tried is remarkable
+_FEW = 20  # waiting decisions, too few for a hint
+_SAMPLES = 10  # for each dimension, before a hint says that features explain nothing
+_CHANCE = 2.0  # times the mean of an F statistic without any effect
+_UNKNOWN = 0.99  # share of the prior's variance in the direction of an arm
+
+
+def find_hints(
+    agent: Agent, state: Any, gauge: Gauge, arms: np.ndarray | None, num_decisions: int, num_waiting: int
+) -> Iterator[str]:
+    """Yield a sentence for each thing that the user may want to change; `arms` are those of the last round."""
+    moments = agent.moments(state)
+    if moments is None or arms is None or moments.gram.shape[:-2] != (1,):
+        return
+    untried = _count_untried(agent, state, arms) if num_decisions >= _ENOUGH * len(arms) else 0
+    if untried:
+        yield (
+            f"{untried} of the {len(arms)} arms of the last decision have features that were never tried in "
+            f"{num_decisions} decisions: take such an arm now and then with `arm=`, or explore with `epsilon=`."
+        )
+    memory = float(moments.weight)
+    if num_waiting >= _FEW and num_waiting > memory:
+        yield (
+            f"{num_waiting} decisions wait for rewards, more than the {memory:.0f} rewards that count: report "
+            "rewards sooner, or set `expire_after` if many never come."
+        )
+    dim = arms.shape[1]
+    if memory >= _SAMPLES * dim and _variance_ratio(moments, dim, gauge.mean_square) < _CHANCE:
+        yield (
+            "The features explain no more of the rewards than chance would: add features that tell good arms "
+            "from bad ones, or products of those you have."
+        )
+
+
+def _variance_ratio(moments: Moments, dim: int, noise: float) -> float:
+    """Return the F statistic of the first `dim` weights; infinite where there is no noise."""
+    inverse = np.linalg.pinv(moments.gram[0])
+    weights = (inverse @ moments.cross[0, :, 0])[:dim]
+    square = weights @ np.linalg.pinv(inverse[:dim, :dim]) @ weights
+    return float(square / (dim * noise)) if noise > 0 else np.inf
+
+
+def _count_untried(agent: Agent, state: Any, arms: np.ndarray) -> int:
+    """Return how many arms `[N, d]` lie in directions of which the longest memory knows nothing."""
+    if isinstance(agent, MixtureOfMemories):
+        arms = arms / state.unit
+        agent, state = index_part(agent.base, -1), map_tree(lambda leaf: leaf[-1], state.base)
+    moments = agent.moments(state)
+    assert moments is not None
+    dim, squares = arms.shape[1], np.vecdot(arms, arms)
+    inverse = np.linalg.pinv(moments.gram[0])[:dim, :dim]
+    variances = np.vecdot(arms @ inverse, arms)
+    return int(np.count_nonzero((squares > 0) & (moments.ridge * variances > _UNKNOWN * squares)))
