@@ -22,7 +22,7 @@ _UNKNOWN = 0.99  # share of the prior's variance in the direction of an arm
 def find_hints(
     agent: Agent, state: Any, gauge: Gauge, arms: np.ndarray | None, num_decisions: int, num_waiting: int
 ) -> Iterator[str]:
-    """Yield a sentence for each thing that the user may want to change; `arms` are those of the last round."""
+    """Yield a sentence for each thing that the user may want to change; `arms` are of the last round."""
     moments = agent.moments(state)
     if moments is None or arms is None or moments.gram.shape[:-2] != (1,):
         return
@@ -30,13 +30,13 @@ def find_hints(
     if untried:
         yield (
             f"{untried} of the {len(arms)} arms of the last decision have features that were never tried in "
-            f"{num_decisions} decisions: take such an arm now and then with `arm=`, or explore with `epsilon=`."
+            f"{num_decisions} decisions: take one now and then with `arm=`, or explore with `epsilon=`."
         )
     memory = float(moments.weight)
     if num_waiting >= _FEW and num_waiting > memory:
         yield (
-            f"{num_waiting} decisions wait for rewards, more than the {memory:.0f} rewards that count: report "
-            "rewards sooner, or set `expire_after` if many never come."
+            f"{num_waiting} decisions wait for rewards, more than the {memory:.0f} rewards that count: "
+            "report rewards sooner, or set `expire_after` if many never come."
         )
     dim = arms.shape[1]
     if memory >= _SAMPLES * dim and _variance_ratio(moments, dim, gauge.mean_square) < _CHANCE:

@@ -100,7 +100,8 @@ class MixtureDecider:
         self._tick, self._origin, self._unit = int(own.tick), own.origin.item(), own.unit.item()
         common, total = own.noise
         self._errors = ErrorSums(common.gram.item(), common.cross.item(), total.item(), common.tick.item())
-        self._error_weight_sq, self._variance = common.weight_sq.item(), self.agent.noise.variance(self._errors)
+        self._error_weight_sq = common.weight_sq.item()
+        self._variance = self.agent.noise.variance(self._errors)
 
     def offer(
         self, arms: np.ndarray, number: int, time: float = 0.0, waiting: np.ndarray | None = None
