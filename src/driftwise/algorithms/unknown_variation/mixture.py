@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args
 
+import numpy as np
+
 from driftwise.base import (
     Array,
     Episode,
@@ -80,14 +82,14 @@ class MixtureOfMemories(Wrapper):
     def __post_init__(self) -> None:
         if self.origin == "learnt" and (self.base.spec.horizon > 1 or self.base.spec.dim < 2):
             raise ArgumentError("origin", "be 'zero' unless bases are bandits of two dimensions", self.origin)
-        if self.outlier and self.origin == "zero":
+        if self.origin == "zero" and np.any(self.outlier):
             raise ArgumentError("outlier", "be 0 unless origin='learnt'", self.outlier)
         if self.fresh == "at_alarm" and not can_be_copied(self.base):
             expected = "be 'never' unless memories differ in exponential rates alone, the last the largest"
             raise ArgumentError("fresh", expected, self.fresh)
 
     @property
-    def spec(self) -> Spec:
+    def spec(self) -> Spec:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The sizes of the problem; bases have one dimension more where the origin is learnt."""
         spec = self.base.spec
         return replace(spec, dim=spec.dim - 1) if self.origin == "learnt" else spec
