@@ -26,7 +26,7 @@ from driftwise.online.deciders.anchors import (
     factorise,
     multiply_lower,
 )
-from driftwise.online.deciders.memories import BatchedMemories, Sums
+from driftwise.online.deciders.memories import BatchedMemories, Sums, Width
 from tests.online.streams import bits
 
 LIFE = anchor_life(1000)  # of an anchor of many dimensions, for those of few
@@ -167,16 +167,16 @@ def test_memories_with_anchors_are_the_same_within_the_bound_of_their_error(squa
     for t in range(3 * SHORT_LIFE + SHORT_LIFE // 2):
         arms, reward = rng.normal(size=(4, FEW_DIM)) * (rng.uniform(size=FEW_DIM) < 0.5), float(rng.normal())
         for first, second in zip(one.memories, other.memories, strict=True):
-            answers = (
-                (*first.estimate(arms), *first.spread(arms)),
-                (*second.estimate(arms), *second.spread(arms)),
-            )
+            variance = 0.0 if squared else 10.0 ** rng.uniform(-6, 0)  # where the prior is learnt
+            rows = rng.normal(size=(3, FEW_DIM))
+            width = Width(1.0, 0.1, variance, rows.T @ rows if t % 5 == 0 else None)
+            answers = [(*each.estimate(arms, width), *each.spread(arms, width)) for each in (first, second)]
             for pair in zip(*answers, strict=True):
                 np.testing.assert_allclose(*pair, rtol=1e-8, atol=1e-8)
         for pair in zip(one.forecast(arms[0], reward), other.forecast(arms[0], reward), strict=True):
             np.testing.assert_allclose(*pair, rtol=1e-8, atol=1e-8)
         for each in both:
-            each.absorb((t // SHORT_LIFE + 1) % len(RATES))
+            each.absorb((t // SHORT_LIFE + 1) % len(RATES), -0.5 * (t % 7 == 0))  # some rewards are clipped
             if t in (40, 2 * SHORT_LIFE + 5):  # before anything was turned for the leader, and after
                 each.renew(1)
         if t % 90 in (30, 40):
@@ -212,7 +212,7 @@ def test_anchors_are_made_ahead_and_in_turns(monkeypatch):
     for rounds in range(4 * SHORT_LIFE):
         before = len(begun)
         memories.forecast(np.full(FEW_DIM, 0.1), 0.0)
-        memories.absorb(0)
+        memories.absorb(0, 0.0)
         assert len(begun) - before <= 1
         if rounds == SHORT_LIFE:
             memories.renew(0)
@@ -248,15 +248,14 @@ def test_with_many_dimensions_looking_changes_nothing(name, numbers):
 
 
 @pytest.mark.parametrize("options", [{}, dict(shortest="10min", longest="2h")], ids=["rounds", "clock"])
-def test_a_waiting_decision_of_a_mixture_keeps_one_arm_and_which_features_were_constant(options):
+def test_a_waiting_decision_of_a_mixture_keeps_one_arm(options):
     bandit, rng = Bandit(dim=3, **options), np.random.default_rng(4)
     for offered in (50, 1, 2):
-        arms = np.column_stack([rng.normal(size=(offered, 2)), np.ones(offered)])
-        bandit.decide(arms, id=offered)
-    assert {entry.choice.features.size for entry in bandit._pending.waiting.values()} == {6}
-    again = Bandit.from_bytes(bandit.to_bytes())
+        bandit.decide(rng.normal(size=(offered, 3)), id=offered)
+    assert {entry.choice.features.size for entry in bandit._pending.waiting.values()} == {3}
+    again, length = Bandit.from_bytes(bandit.to_bytes()), np.linalg.norm(bandit._pending.waiting["50"].choice[3])
     for each in (bandit, again):
         each.learn(50, 7.0)
         each.learn(2, 8.0)
     assert bits(again.state) == bits(bandit.state)
-    assert bandit.state.origin.tolist() == [0.0, 0.0, 7.0]
+    assert (bandit.state.origin, bandit.state.unit) == (7.0, pytest.approx(length))

@@ -1,5 +1,6 @@
 """Backtests: scores against their definition, intervals against simulation, and logs of known memory."""
 
+import copy
 import math
 import re
 from pathlib import Path
@@ -36,27 +37,35 @@ def by_definition(
     """Scores with a fixed noise, and errors, `[n, J, 2]`; and the mixture with a learnt one."""
     each, favour = (1 - AGENT.sharing.favour) / len(memories), AGENT.sharing.favour
     prior = [each] * (len(memories) - 1) + [each + favour]
-    mixture = Mixture(memories, [Noise(63 / 64, max_degrees=8.0)], prior, 0.0, fresh=False)
+    noise = Noise(63 / 64, max_degrees=8.0, lost=1)
+    mixture = Mixture(memories, [noise], prior, 0.0, fresh=False, outlier=10.0)
     values, found = np.zeros((2, 1)), []
     for phi, reward in zip(features, rewards, strict=True):
         none = np.zeros(1, dtype=int)
-        episode = Episode(none, none, phi[None], np.array([reward]), none)
-        expected = [memory.expected(0, phi, values) for memory in memories]
-        found.append(
-            [(norm.logpdf(reward, m, noise_scale * math.sqrt(1 + v)), reward - m) for m, v in expected]
-        )
-        mixture.learn(episode, values)
+        histories = [list(memory.history) for memory in memories]
+        weights = [list(memory.weights) for memory in memories]
+        mixture.learn(Episode(none, none, phi[None], np.array([reward]), none), values)
+        learnt = memories[0].history[-1]  # as extended and clipped
+        row = []
+        for memory, *past in zip(memories, histories, weights, strict=True):
+            before = copy.copy(memory)
+            before.history, before.weights = past
+            m, v = before.expected(0, learnt.features[0], values)
+            error = float(learnt.rewards[0]) - m
+            row.append((norm.logpdf(error, 0, noise_scale * math.sqrt(1 + v)), error))
+        found.append(row)
     return np.array(found), mixture
 
 
 def test_scores_and_weights_are_those_of_the_definition() -> None:
     features, rewards = world(40, changes=1)
+    rewards[30] = 1e3  # clipped
     found = dw.online.backtest(features, rewards, memories=[16, 8], windows=[7], noise_scale=0.4)
     kinds = {
-        "8": Memory(0.875, 0.1),
-        "16": Memory(0.9375, 0.1),
-        "window 7": Memory(1.0, 0.1, window=7),
-        "all": Memory(1.0, 0.1),
+        "8": Memory(0.875, 0.2),
+        "16": Memory(0.9375, 0.2),
+        "window 7": Memory(1.0, 0.2, window=7),
+        "all": Memory(1.0, 0.2),
     }
     expected, mixture = by_definition(features, rewards, 0.4, [*kinds.values()])
     learnt = np.array(mixture.scores)
@@ -80,8 +89,8 @@ def test_scores_and_weights_are_those_of_the_definition() -> None:
 
 def test_the_weights_with_learnt_noise_are_those_of_the_agent_online() -> None:
     features, rewards = world(60, changes=2, seed=1)
-    features = np.insert(features, 0, 1.0, axis=1)
-    bandit = dw.online.Bandit("adaptive_lin_ucb", dim=3, fresh="never")
+    rewards[40] = -100.0  # an outlier
+    bandit = dw.online.Bandit("adaptive_lin_ucb", dim=2, fresh="never")
     for phi, reward in zip(features, rewards + 50, strict=True):
         bandit.learn(bandit.decide([phi]).id, reward)
     found = dw.online.backtest(features, rewards + 50)

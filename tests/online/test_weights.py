@@ -145,7 +145,9 @@ def test_with_caution_each_of_the_rewards_has_the_share_of_what_was_known_before
 
 
 def mixture_of(forgetting: Forgetting, origin: Any = "zero", dim: int = DIM) -> Any:
-    base = agent_of(forgetting, Ucb(dataclasses.replace(RADIUS, norm_bound=0.0), "sandwich"), dim=dim)
+    """A mixture for features of so many dimensions."""
+    inner = dim + (origin == "learnt")
+    base = agent_of(forgetting, Ucb(dataclasses.replace(RADIUS, norm_bound=0.0), "sandwich"), dim=inner)
     return mixture(dataclasses.replace(base, noise=LearntNoise()), origin)
 
 
@@ -199,12 +201,14 @@ def test_a_mixture_by_the_clock_sees_the_mean_of_n_as_one_reward_that_is_a_root_
     map_tree(lambda *each: np.testing.assert_allclose(*each, **close), own._replace(base=counted), other)
 
 
-@pytest.mark.parametrize("origin", ["zero", "first"])
-def test_a_constant_feature_is_found_under_any_weight(origin):
-    agent = mixture_of(ExponentialWeights((0.9, 1.0)), origin)
+def test_the_first_mean_is_the_origin_under_any_weight():
+    agent = mixture_of(ExponentialWeights((0.9, 1.0)), "learnt")
     for decider in (make_decider(agent, 3), PlannedDecider(agent, RoundDraws(3))):
-        learn(decider, np.array([1.0, 0.5, -0.2]), 7.0, 0.0, 4.0)
-        np.testing.assert_allclose(decider.state.origin, [7.0 * (origin == "first"), 0, 0])
+        learn(decider, np.array([3.0, 0.0, 4.0]), 7.0, 0.0, 4.0)
+        state = decider.state
+        assert (state.origin, state.unit) == (7.0, 5.0)
+        np.testing.assert_allclose(state.base.gram[0, 0, -1], [24.0, 0.0, 32.0, 401.0])  # 4 of (φ/5, 10)
+        assert not state.base.cross.any()
 
 
 def test_at_weight_zero_nothing_happens():

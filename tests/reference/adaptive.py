@@ -61,10 +61,17 @@ class Noise:
     """The noise of a step: squares `e²/(1+v)` and exponential weights over them."""
 
     def __init__(
-        self, rate: float, *, count: float = 2.0, scale: float = 0.0, least: float = 0.0, max_degrees: float
+        self,
+        rate: float,
+        *,
+        count: float = 2.0,
+        scale: float = 0.0,
+        least: float = 0.0,
+        max_degrees: float,
+        lost: int = 0,
     ) -> None:
         self.rate, self.count, self.scale, self.least = rate, count, scale, least
-        self.max_degrees = max_degrees
+        self.max_degrees, self.lost = max_degrees, lost
         self.squares: list[float] = []
 
     @property
@@ -80,7 +87,8 @@ class Noise:
             forgotten = self.count * self.scale**2 + float((1 - weights) @ squares)
             prior = forgotten / (self.count + float(np.sum(1 - weights)))
         else:
-            prior = float(squares.mean()) if self.squares else 1.0
+            known = squares[self.lost :]
+            prior = float(known.mean()) if known.size else 1.0
         return max((self.count * prior + float(weights @ squares)) / self.degrees, self.least**2)
 
     def score(self, error: float, doubt: float) -> float:
@@ -95,12 +103,22 @@ class Noise:
 
 
 class Mixture:
-    """Memories, their weights, one noise for each step, and fresh starts of the last memory."""
+    """Memories, their weights, one noise for each step, and fresh starts of the last memory.
+
+    With an `outlier`, which is for bandits, rewards are regressed on a constant too, and clipped.
+    """
 
     def __init__(
-        self, memories: list[Memory], noises: list[Noise], prior: list[float], share: float, fresh: bool
+        self,
+        memories: list[Memory],
+        noises: list[Noise],
+        prior: list[float],
+        share: float,
+        fresh: bool,
+        outlier: float = 0.0,
     ) -> None:
         self.memories, self.noises, self.prior, self.share, self.fresh = memories, noises, prior, share, fresh
+        self.outlier, self.origin, self.unit = outlier, 0.0, 1.0
         self.scores: list[list[float]] = []
         self.renewals: list[int] = []
 
@@ -110,7 +128,14 @@ class Mixture:
 
     def learn(self, episode: Episode, values: np.ndarray) -> None:
         """Score the forecasts of an episode, for values `[H+1, S]`, and learn from it."""
-        before = self.weights
+        before, dim = self.weights, episode.features.shape[1]
+        if self.outlier:
+            if not self.scores:
+                length = float(np.linalg.norm(episode.features[0]))
+                self.origin, self.unit = float(episode.rewards[0]), length if length > 0 else 1.0
+            extended = np.column_stack([episode.features / self.unit, [10.0]])
+            episode = episode._replace(features=extended, rewards=episode.rewards - self.origin)
+            episode = self._clipped(episode, values)
         found = [memory.forecast(episode, values) for memory in self.memories]  # [J][H]
         self.scores.append(
             [sum(noise.score(*each) for noise, each in zip(self.noises, row, strict=True)) for row in found]
@@ -124,9 +149,19 @@ class Mixture:
         heaviest = self.memories[int(np.argmax(weights))]
         alpha = self.share or 1 / (len(self.scores) + 1)
         sunk = weights[-1] <= min(2 * alpha, 1 / 2) * self.prior[-1]
-        if self.fresh and sunk and last.held > 2 * heaviest.held:
+        if self.fresh and sunk and last.held > 2 * heaviest.held and last.held >= 5 * dim:
             last.weights = list(heaviest.weights)
             self.renewals.append(len(self.scores))
+
+    def _clipped(self, episode: Episode, values: np.ndarray) -> Episode:
+        """Return the episode with a reward that is no outlier for the heaviest memory, from the 21st on."""
+        (noise,), heaviest = self.noises, self.memories[int(np.argmax(self.weights))]
+        if len(noise.squares) < 20 or not noise.variance > 0:
+            return episode
+        mean, doubt = heaviest.expected(0, episode.features[0], values)
+        n = count_of(episode, 0)
+        most = self.outlier * math.sqrt(noise.variance * (doubt + 1 / n))
+        return episode._replace(rewards=np.clip(episode.rewards, mean - most, mean + most))
 
 
 def fixed_share(scores: Sequence[Sequence[float]], prior: Sequence[float], share: float) -> list[list[float]]:

@@ -17,7 +17,6 @@ from driftwise.online.limits import LARGEST_FEATURE, LARGEST_REWARD, require_wit
 
 _MAX_POINTS = 400  # rows at which weights are kept
 _PROGRESS_EVERY = 64  # rows
-_Scores = tuple[np.ndarray, np.ndarray, np.ndarray, float]  # memories, mixture, its weights; learnt noise
 
 
 class MemoryScore(NamedTuple):
@@ -84,7 +83,7 @@ def backtest(
     *,
     memories: Sequence[int] = default_memories(),
     windows: Sequence[int] = (),
-    ridge: float = 0.1,
+    ridge: float = 0.2,
     noise_scale: float | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Backtest:
@@ -94,15 +93,15 @@ def backtest(
     $\sigma^2(1 + v_j)$, $v_j = \phi_t^\top\Lambda_j^{-1}\phi_t$. Its score is the logarithm of the density
     of the reward: $\log N(r_t;\, m_j,\, \sigma^2(1 + v_j))$ with a fixed noise $\sigma$, and Student's t
     with the noise that the mixture has learnt so far. The memories are those of `adaptive_lin_ucb`, which
-    weighs them by the scores with learnt noise; here none of them has a fresh start.
-
-    If some combination of the features is 1 in all rows, rewards are counted from the first one.
+    weighs them by the scores with learnt noise; here none of them has a fresh start. As there, features have
+    a constant beside them, rewards are counted from the first one, and outliers are clipped: they count as
+    far as ten standard deviations from the forecast of the heaviest memory.
 
     Args:
       features: $\phi_t$ of the actions that were taken, `[n, d]`, oldest first.
       memories: lengths $1/(1-\eta)$ of exponential weights; the memory of all rows is added.
       windows: lengths of sliding windows.
-      ridge: $\lambda > 0$, in units of the noise.
+      ridge: $\lambda > 0$, as in `adaptive_lin_ucb`.
       noise_scale: the fixed noise $\sigma$; by default that of the largest likelihood in hindsight.
       progress: called as `progress(rows_done, rows)`.
 
@@ -134,16 +133,27 @@ def backtest(
     rates = np.array([*(1 - 1 / length for length in lengths), *(1.0 for _ in windows), 1.0])
     by_window = dict(enumerate(windows, start=len(lengths)))
     with np.errstate(all="ignore"):
-        weights = np.linalg.pinv(features.T @ features, hermitian=True) @ features.sum(axis=0)
-        if np.abs(features @ weights - 1).max() < 1e-6:
-            rewards = rewards - rewards[0]
-        forecast = forecast_rows(features, rewards, ridge, rates=rates, windows=by_window, progress=progress)
+        state = agent.set_origin(agent.initial_state(None, features), features[0], rewards[0])
+        learnt = _Weighing(agent, len(rewards), len(names))
+        forecast = forecast_rows(
+            agent.extend(features, state.unit),
+            rewards - state.origin,
+            ridge,
+            rates=rates,
+            windows=by_window,
+            progress=progress,
+            excess=learnt.learn,
+        )
         if noise_scale is None:  # the root of the mean of e²/(1 + v) of the likeliest memory
             variances = forecast.squares.mean(axis=0)
             likelihood = -np.log(variances) - np.log1p(forecast.variance).mean(axis=0)
             noise_scale = math.sqrt(variances[likelihood.argmax()])
-        scores, mixture, mixture_weights, _ = _mix(agent, forecast, noise_scale)
-        learnt_scores, learnt_mixture, learnt_weights, learnt_noise = _mix(agent, forecast)
+        spread = noise_scale**2 * (1 + forecast.variance)
+        fixed = _Weighing(agent, len(rewards), len(names))
+        for row_spread, row_error in zip(spread, forecast.error, strict=True):
+            row_scores = -0.5 * (np.log(2 * math.pi * row_spread) + row_error**2 / row_spread)
+            fixed.weigh(row_scores if noise_scale > 0 else np.zeros(len(names)))
+    scores, learnt_scores, mixture = fixed.scores, learnt.scores, fixed.mixture()
     if not (np.isfinite(learnt_scores).all() and np.isfinite(scores).all()):
         raise ArgumentError("ridge", "be large enough for such features and rewards", ridge)
     best, may_be_best = scores[:, scores.mean(axis=0).argmax()], possibly_best(scores)
@@ -160,15 +170,15 @@ def backtest(
         ridge=ridge,
         noise_scale=noise_scale,
         noise_given=noise_given,
-        learnt_noise=learnt_noise,
+        learnt_noise=learnt.noise_scale,
         memories=tuple(scored),
         mixture=float(mixture.mean()),
         mixture_behind=normal_interval(best - mixture),
-        learnt_mixture=float(learnt_mixture.mean()),
+        learnt_mixture=float(learnt.mixture().mean()),
         gain=gain_of_the_best(scores[:, :-1], scores[:, -1]),
         at_rows=points + 1,
-        weights=mixture_weights[points],
-        learnt_weights=learnt_weights[points],
+        weights=fixed.weights[points],
+        learnt_weights=learnt.weights[points],
     )
 
 
@@ -180,9 +190,11 @@ def forecast_rows(
     rates: np.ndarray,
     windows: Mapping[int, int],
     progress: Callable[[int, int], None],
+    excess: Callable[[Forecast], float] = lambda row: 0.0,
 ) -> Forecast:
     """Return errors and variances `[n, J]` of forecasts by all memories.
 
+    `excess` returns what to add to a row's reward, from its forecasts `[J]`, before it is learnt from.
     `windows` maps memories of rate 1 to their window lengths; a window is summed again after its length,
     against rounding.
     """
@@ -197,6 +209,9 @@ def forecast_rows(
             raise ArgumentError("ridge", "be large enough for such features", ridge) from None
         forecast.error[t] = rewards[t] - np.vecdot(direction, sums[:, -1])
         forecast.variance[t] = np.vecdot(direction, phi)
+        added = excess(Forecast(forecast.error[t], forecast.variance[t]))
+        forecast.error[t] += added
+        columns[t, -1] += added
         sums *= rates[:, None, None]
         sums += columns[t] * phi
         done = t + 1
@@ -210,24 +225,45 @@ def forecast_rows(
     return forecast
 
 
-def _mix(agent: MixtureOfMemories, forecast: Forecast, noise_scale: float | None = None) -> _Scores:
-    """Score and weigh forecasts `[n, J]` as the agent does, or with a fixed noise instead."""
-    learnt, prior = agent.noise, agent.sharing.prior(forecast.error)
-    sums = learnt.init(agent.noise_forgetting, np.zeros(1))
-    scores = np.zeros_like(forecast.error)
-    if noise_scale:
-        spread = noise_scale**2 * (1 + forecast.variance)
-        scores = -0.5 * (np.log(2 * math.pi * spread) + forecast.error**2 / spread)
-    log_weights = np.empty((len(scores) + 1, len(prior)))
-    log_weights[0] = np.log(prior)
-    for t in range(len(scores)):
-        if noise_scale is None:
-            row = Forecast(forecast.error[t], forecast.variance[t])
-            scores[t] = learnt.score(sums.errors, row)
-            squares = np.exp(log_weights[t]) @ row.squares
-            sums = learnt.update(agent.noise_forgetting, sums, np.array([squares]))
-        log_weights[t + 1] = agent.sharing.update(log_weights[t], scores[t], t + 1)
-    joint = log_weights[:-1] + scores
-    largest = joint.max(axis=-1)
-    mixture = largest + np.log(np.exp(joint - largest[:, None]).sum(axis=-1))
-    return scores, mixture, np.exp(log_weights[1:]), float(learnt.deviation(sums.errors)[0])
+class _Weighing:
+    """The weights of memories by the scores of their forecasts, as the mixture has them."""
+
+    def __init__(self, agent: MixtureOfMemories, num_rows: int, num_memories: int) -> None:
+        self.scores = np.zeros((num_rows, num_memories))
+        self._log_weights = np.empty((num_rows + 1, num_memories))
+        self._log_weights[0] = np.log(agent.sharing.prior(self._log_weights[0]))
+        self._agent, self._rows = agent, 0
+        self._noise = agent.noise.init(agent.noise_forgetting, np.zeros(1))
+
+    def weigh(self, scores: np.ndarray) -> None:
+        """Weigh the memories by the scores `[J]` of the next row."""
+        t, self._rows = self._rows, self._rows + 1
+        self.scores[t] = scores
+        self._log_weights[t + 1] = self._agent.sharing.update(self._log_weights[t], scores, t + 1)
+
+    def learn(self, row: Forecast) -> float:
+        """Weigh the memories with the learnt noise; return what to add to the reward, an outlier or not."""
+        agent, log_weights, errors = self._agent, self._log_weights[self._rows], self._noise.errors
+        heaviest = log_weights.argmax()
+        excess = agent.excess(errors, row.error[heaviest], row.variance[heaviest]).item()
+        row = row._replace(error=row.error + excess)
+        self.weigh(agent.noise.score(errors, row))
+        squares = np.exp(log_weights) @ row.squares
+        self._noise = agent.noise.update(agent.noise_forgetting, self._noise, np.array([squares]))
+        return excess
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights `[n, J]` after each row."""
+        return np.exp(self._log_weights[1:])
+
+    @property
+    def noise_scale(self) -> float:
+        """The noise that is learnt by the last row."""
+        return float(self._agent.noise.deviation(self._noise.errors)[0])
+
+    def mixture(self) -> np.ndarray:
+        """Return the scores `[n]` of the mixture."""
+        joint = self._log_weights[:-1] + self.scores
+        largest = joint.max(axis=-1)
+        return largest + np.log(np.exp(joint - largest[:, None]).sum(axis=-1))

@@ -18,7 +18,7 @@ from driftwise.base import (
     Spec,
     Wrapper,
 )
-from driftwise.base.arrays import expand_like, map_stacked, map_tree, namespace
+from driftwise.base.arrays import compute_after, expand_like, map_stacked, map_tree, namespace
 from driftwise.base.part import choice, index_part, member, number, numeric_values, part
 from driftwise.base.random import choose_index, draw_uniform, fold
 from driftwise.base.types import WaitingDecisions
@@ -220,7 +220,8 @@ class MixtureOfMemories(Wrapper):
         excess = self.excess(state.noise.errors, error, variance)
         if episode.counts is not None:  # √n times the mean of n rewards is what was forecast
             excess = excess / namespace(excess).sqrt(episode.counts)
-        return episode._replace(rewards=episode.rewards + excess)
+        later = compute_after(episode.features, excess[:, None])
+        return episode._replace(features=later, rewards=episode.rewards + excess)
 
     def excess(self, errors: ErrorSums, error: Array, variance: Array) -> Array:
         """Return what to add to a reward with this error so that it is no outlier; mostly 0."""
