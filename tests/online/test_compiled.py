@@ -4,6 +4,7 @@ import array
 import copy
 import gc
 import hashlib
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftwise.online.deciders import mixture_decider
-from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums
+from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, Width
 from driftwise.online.deciders.mixture_decider import KERNEL, CompiledMixture
 from driftwise.online.limits import run_silently
 
@@ -23,10 +24,15 @@ pytestmark = pytest.mark.skipif(KERNEL is None, reason="nothing was compiled whe
 LANES = 4  # memories side by side
 
 
+def ridges_of(num: int) -> np.ndarray:
+    """The ridges of the memories of `both`."""
+    return np.random.default_rng(num).uniform(0.1, 2, num)
+
+
 def both(dim: int, num: int, squared: bool, seed: int = 0) -> tuple[NumpyMixture, CompiledMixture]:
     """Mixtures of the same memories, whose weights are not all alike."""
-    rng = np.random.default_rng(seed)
-    rates, ridges, prior = rng.uniform(0.6, 1, num), rng.uniform(0.1, 2, num), rng.dirichlet(np.ones(num))
+    rng, ridges = np.random.default_rng(seed), ridges_of(num)
+    rates, prior = rng.uniform(0.6, 1, num), rng.dirichlet(np.ones(num))
     gram = ridges[:, None, None] * np.eye(dim)
     sums = Sums(gram, gram.copy() if squared else None, np.zeros((num, dim)))
     numbers = MixtureNumbers(sums, np.zeros((6, num)), np.log(rng.dirichlet(np.ones(num))))
@@ -37,20 +43,16 @@ def flat(numbers: MixtureNumbers) -> list[np.ndarray]:
     return [each for each in (*numbers.sums, *numbers[1:]) if each is not None]
 
 
-def assert_same(one: NumpyMixture, other: CompiledMixture, arms: np.ndarray, radius: float) -> None:
+def assert_same(
+    one: NumpyMixture, other: CompiledMixture, arms: np.ndarray, ridges: np.ndarray, width: Width
+) -> None:
     """The same to rounding: matrices here have condition numbers below 1e4."""
     assert one.heaviest == other.heaviest
-    seen = [(*flat(each.numbers), each.weights, each.stats, each.log_weights) for each in (one, other)]
-    for j in range(len(one.weights)):
-        seen = [
-            (
-                *numbers,
-                *mixture.bounds(j, arms, radius),
-                *mixture.memory(j).spread(arms),
-                mixture.memory(j).gram,
-            )
-            for numbers, mixture in zip(seen, (one, other), strict=True)
-        ]
+    seen = [[*flat(each.numbers), each.weights, each.stats, each.log_weights] for each in (one, other)]
+    for j, ridge in enumerate(ridges.tolist()):
+        for numbers, mixture in zip(seen, (one, other), strict=True):
+            numbers += mixture.bounds(j, arms, width._replace(ridge=ridge))
+            numbers += *mixture.memory(j).spread(arms, width._replace(ridge=ridge)), mixture.memory(j).gram
     for first, second in zip(*seen, strict=True):
         np.testing.assert_allclose(second, first, rtol=1e-9, atol=1e-11)
 
@@ -59,15 +61,20 @@ def assert_same(one: NumpyMixture, other: CompiledMixture, arms: np.ndarray, rad
 def test_a_compiled_mixture_is_one_of_numpy(dim, num, squared, seed):
     """Through weights of samples, rounds without a scale, and memories that start anew."""
     rng, (one, other) = np.random.default_rng(seed), both(dim, num, squared, seed)
+    ridges = ridges_of(num)
     for t in range(8):
         features, reward = rng.normal(size=dim), float(rng.normal())
         weight, scale = (1.0 if t % 3 else 2.5), (float(rng.uniform(0, 3)) if t else 0.0)
-        given = features, reward, weight, float(rng.uniform(1, 20)), scale, float(rng.uniform())
+        limit = (math.inf, 10.0, 0.1)[t % 3]  # the last clips most rewards
+        given = features, reward, weight, float(rng.uniform(1, 20)), scale, float(rng.uniform()), limit
         assert other.learn(*given) == pytest.approx(one.learn(*given), rel=1e-9)
         if t == 4:
             for each in (one, other):
                 each.renew(num // 2)
-        assert_same(one, other, rng.normal(size=(t + 1, dim)), float(rng.uniform()))
+        rows = rng.normal(size=(2, dim))
+        variance, waiting = (0.0, 1.0, 1e-4)[t % 3], (None if t % 2 else rows.T @ rows)
+        width = Width(float(rng.uniform()), 0.0, variance, waiting)
+        assert_same(one, other, rng.normal(size=(t + 1, dim)), ridges, width)
 
 
 def test_matrices_that_rounding_has_made_indefinite_are_solved_all_the_same():
@@ -80,9 +87,9 @@ def test_matrices_that_rounding_has_made_indefinite_are_solved_all_the_same():
     one, other = NumpyMixture(*given), CompiledMixture(*given)
     for _ in range(2):
         for j in range(num):
-            for pair in zip(*(run_silently(each.bounds, j, arms, 2.0) for each in (one, other)), strict=True):
+            for pair in zip(*(run_silently(each.bounds, j, arms, Width(2.0)) for each in (one, other)), strict=True):
                 np.testing.assert_allclose(*pair, rtol=1e-7)
-        given = np.ones(2), 4.0, 1.0, 3.0, 1.0, 0.1
+        given = np.ones(2), 4.0, 1.0, 3.0, 1.0, 0.1, math.inf
         assert run_silently(other.learn, *given) == pytest.approx(run_silently(one.learn, *given), rel=1e-7)
         for first, second in zip(flat(one.numbers), flat(other.numbers), strict=True):
             np.testing.assert_allclose(second, first, rtol=1e-7)
@@ -90,9 +97,10 @@ def test_matrices_that_rounding_has_made_indefinite_are_solved_all_the_same():
 
 def test_many_arms_have_the_bounds_of_few():
     _, mixture = both(5, 3, squared=True)
-    mixture.learn(np.ones(5), 1.0, 1.0, 4.0, 0.5, 0.1)
+    mixture.learn(np.ones(5), 1.0, 1.0, 4.0, 0.5, 0.1, math.inf)
     arms = np.random.default_rng(0).normal(size=(mixture_decider.MANY_NUMBERS // 5, 5))
-    for all_, few in zip(mixture.bounds(1, arms, 2.0), mixture.bounds(1, arms[:9], 2.0), strict=True):
+    width = Width(2.0, ridges_of(3).item(1), 1e-3, np.eye(5))
+    for all_, few in zip(mixture.bounds(1, arms, width), mixture.bounds(1, arms[:9], width), strict=True):
         np.testing.assert_allclose(all_[:9], few, rtol=1e-12)
 
 
@@ -101,7 +109,7 @@ def test_an_error_beyond_all_expectation_leaves_weights_that_are_finite(reward, 
     """A square over its scale that overflows, and scores all so low that their exponentials are 0."""
     one, other = both(2, 6, squared=True)
     for each in (one, other):
-        run_silently(each.learn, np.ones(2), reward, 1.0, degrees, scale, 0.1)
+        run_silently(each.learn, np.ones(2), reward, 1.0, degrees, scale, 0.1, math.inf)
         assert np.isfinite(each.log_weights).all()
     np.testing.assert_allclose(other.weights, one.weights, rtol=1e-6)  # of the many degrees
     assert one.heaviest == other.heaviest
@@ -113,7 +121,7 @@ def test_the_first_of_memories_that_are_equal_is_the_heaviest():
     numbers = MixtureNumbers(sums, np.zeros((6, 5)), np.log(equal))
     for make in (NumpyMixture, CompiledMixture):
         mixture = make(np.full(5, 0.9), np.ones(5), equal, numbers)
-        mixture.learn(np.ones(1), 1.0, 1.0, 4.0, 0.5, 0.1)
+        mixture.learn(np.ones(1), 1.0, 1.0, 4.0, 0.5, 0.1, math.inf)
         assert mixture.heaviest == mixture.weights.tolist().index(max(mixture.weights))
     assert mixture.heaviest == 0  # NumPy's logarithms of equal numbers may differ in their last bits
 
@@ -123,12 +131,12 @@ def test_a_squared_norm_that_rounding_has_made_negative_counts_by_its_size():
     numbers = MixtureNumbers(sums, np.zeros((6, 1)), np.zeros(1))
     for make in (NumpyMixture, CompiledMixture):
         mixture = make(np.ones(1), np.ones(1), np.ones(1), numbers)
-        _, bonus = mixture.bounds(0, np.array([[1.0, -1.0]]), 1.0)
+        _, bonus = mixture.bounds(0, np.array([[1.0, -1.0]]), Width(1.0))
         np.testing.assert_allclose(bonus, 2e-9**0.5, rtol=1e-6)
 
 
 NUM, DIM = 2, 3
-SAMPLE = dict(reward=1.0, weight=1.0, degrees=4.0, scale=0.5, share=0.1)
+SAMPLE = dict(reward=1.0, weight=1.0, degrees=4.0, scale=0.5, share=0.1, limit=9.0)
 THREE, GRAMS = np.ones(DIM), np.tile(np.eye(DIM), (NUM, 1, 1))
 FORECAST = dict(error=np.ones(NUM), variance=np.ones(NUM))
 GOOD: dict[str, dict[str, Any]] = {  # arguments of a kernel of two memories in three dimensions
@@ -138,7 +146,10 @@ GOOD: dict[str, dict[str, Any]] = {  # arguments of a kernel of two memories in 
     ),
     "learn": dict(features=THREE, **SAMPLE),
     "learn_forecast": dict(features=THREE, **SAMPLE, **FORECAST),
-    "bounds": dict(memory=0, radius=1.0, arms=np.ones((2, 3)), index=np.ones(2), bonus=np.ones(2)),
+    "bounds": dict(
+        memory=0, radius=1.0, variance=0.1, waiting=np.eye(3),
+        arms=np.ones((2, 3)), index=np.ones(2), bonus=np.ones(2),
+    ),
     "read": dict(memory=0, gram=np.empty((3, 3)), gram_sq=np.empty((3, 3)), cross=np.empty(3)),
     "renew": dict(memory=0),
 }  # fmt: skip
@@ -172,7 +183,7 @@ def bad_values(name: str, good: Any) -> list[tuple[Any, type[Exception], str]]:
     shapes = np.ones((1, *good.shape)), np.ones(good.shape[:-1]), np.ones((*good.shape[:-1], 7))
     layouts = np.repeat(good, 2, axis=-1)[..., ::2], good.T if good.ndim > 1 else good[::-1]
     formats = good.astype(np.float32), good.astype(">f8"), good.astype(int), crooked, bytearray(b"abc")
-    others = [([1.0, 2.0], "list"), (4096, "int"), (None, "NoneType")][: 2 if name == "gram_sq" else 3]
+    others = [([1.0, 2.0], "list"), (4096, "int"), (None, "NoneType")][: 2 if name in ("gram_sq", "waiting") else 3]
     found: list[tuple[Any, type[Exception], str]] = [
         *((bad, ValueError, f"({name}|gram): expected (the shape|1 to 32768 mem)") for bad in shapes),
         *((bad, ValueError, f"{name}: expected (an aligned array in C order|the shape)") for bad in layouts),
@@ -263,7 +274,7 @@ def test_an_array_that_is_resized_by_another_argument_is_refused():
 
 
 def test_no_arms_have_no_bounds():
-    assert made().bounds(0, 1.0, np.empty((0, DIM)), np.empty(0), np.empty(0))
+    assert made().bounds(0, 1.0, 0.0, None, np.empty((0, DIM)), np.empty(0), np.empty(0))
 
 
 def test_a_module_of_another_interface_is_not_used(monkeypatch):
