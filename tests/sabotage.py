@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from driftwise.algorithms import ALGORITHMS, adaptive, build
+from driftwise.algorithms.unknown_variation import mixture
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.analysis.audit import AuditFinding, audit_agent, audit_by_hand, subject
 from driftwise.analysis.audit.lemmas import inequalities, memories_of_mixtures
@@ -23,7 +24,7 @@ from driftwise.environments import planning
 from driftwise.parts import FixedShare, LearntNoise, LeastSquares, exploration, least_squares, radii
 from driftwise.parts.exploration import EpsilonGreedy, RandomisedUcb, TruncatedThompson, Ucb, width
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
-from driftwise.parts.radii import ConfidenceRadius, LocalVariationRadius
+from driftwise.parts.radii import ConfidenceRadius, GrowingRadius, LocalVariationRadius
 from driftwise.theory import tuning
 from tests.examples import BANDIT, SPEC, STATIONARY, agent, make, make_bandit
 
@@ -141,7 +142,9 @@ def with_inverse(self: Any, inverse: Any, moments: Moments, features: Any, key: 
 
 def too_late(right: Callable) -> Callable:
     def forecast(self: LeastSquares, state: Any, features: Any, plan: Any, episode: Any) -> Any:
-        learnt = replace(self, noise=None).update(copy.deepcopy(state), features, plan, episode)
+        learnt = replace(self, noise=None, prior="given").update(
+            copy.deepcopy(state), features, plan, episode
+        )
         return right(self, learnt, features, plan, episode)
 
     return forecast
@@ -195,6 +198,11 @@ def wary() -> Agent:
     return adaptive(LeastSquares(BANDIT, NoForgetting(), Ucb(1.0), (0.1, 1e-6), clip="none"))
 
 
+def doubtful() -> Agent:
+    """Rewards count as outliers beyond half of a deviation."""
+    return replace(agent("adaptive_lin_ucb"), outlier=0.5)  # pyright: ignore
+
+
 bandit = partial(build, BANDIT, "d_lin_ucb", rate=0.9, noise_scale=0.3)
 bold = partial(build, SPEC, "opt_wlsvi", rate=0.9, radius=10.0)  # values are at the top
 boundless = partial(bold, radius=1e5)  # only the clip keeps values in their range
@@ -203,6 +211,7 @@ AGENTS: dict[str, Callable[[], Agent]] = {  # besides the examples
     "bold": bold,
     "boundless": boundless,
     "by theory": by_theory,
+    "doubtful": doubtful,
     "informed": informed,
     "told few rounds": partial(bandit, num_episodes=5),
     "told the published δ": partial(bandit, confidence="published"),
@@ -308,6 +317,31 @@ BREAKS: dict[str, dict[str, Break]] = {  # by the agent that is broken; "" for c
         ),
         "a uniform policy of the mixture": mixed(policy=lambda plan: exploration.uniform_policy(plan.q)),
         "actions that are not the mixture's": instead(Wrapper, "act", anything),
+        "an origin off by a tenth": fields(
+            MixtureOfMemories, "set_origin", origin=lambda state: 1.1 * state.origin
+        ),
+        "features in another unit": fields(
+            MixtureOfMemories, "set_origin", unit=lambda state: 2 * state.unit
+        ),
+        "a constant of one": lambda patch: patch.setattr(mixture, "CONSTANT", 1.0),
+        "a radius that does not grow": as_if(GrowingRadius, "at", growth=lambda own: 0.0),
+        "noise with the first error, which is lost": as_if(LearntNoise, "variance", lost=lambda own: 0.0),
+        "an index without its origin": mixed(q=lambda plan: plan.q - 1.0),
+    },
+    "doubtful": {
+        "a prior of the given size": scaled(least_squares, "prior_excess", 0.0),
+        "a prior twice as wide": scaled(least_squares, "prior_excess", 2.0),
+        "outliers that are learnt from": scaled(MixtureOfMemories, "excess", 0.0),
+        "outliers that are not learnt from": around(
+            MixtureOfMemories,
+            "excess",
+            lambda right: lambda self, *args: -args[1] * (right(self, *args) != 0),
+        ),
+        "outliers by the lightest memory": given(
+            MixtureOfMemories,
+            "_without_outlier",
+            lambda self, state, *args: (self, state._replace(log_weights=-state.log_weights), *args),
+        ),
     },
     "adaptive_opt_wlsvi": {
         "weights of the worst forecasts": weighed(np.negative),
@@ -345,5 +379,7 @@ def findings_about(name: str) -> tuple[AuditFinding, ...]:
         return audit_by_hand().findings
     chosen = AGENTS[name]() if name in AGENTS else agent(name)
     bandit = chosen.spec.horizon == 1
-    environment = make_bandit(STATIONARY, noise_scale=0.3) if bandit else make(drift=STATIONARY)
-    return audit_agent(chosen, environment, num_episodes=NUM_EPISODES, stride=STRIDE)[0]
+    # the first rewards are never outliers, and the prior is learnt where there is little noise
+    num_episodes, noise = (30, 0.03) if name == "doubtful" else (NUM_EPISODES, 0.3)
+    environment = make_bandit(STATIONARY, noise_scale=noise) if bandit else make(drift=STATIONARY)
+    return audit_agent(chosen, environment, num_episodes=num_episodes, stride=STRIDE)[0]

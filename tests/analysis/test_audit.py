@@ -13,7 +13,7 @@ import driftwise as dw
 from driftwise.algorithms import ALGORITHMS, adaptive, ucbvi
 from driftwise.analysis.audit import LEMMAS, audit_agent, audit_by_hand, audit_study, builtin_experiments
 from driftwise.analysis.audit.findings import AuditFinding, beyond_chance, worst_of
-from driftwise.analysis.audit.reference import recomputed_policy
+from driftwise.analysis.audit.reference import recomputed_policy, recomputed_width
 from driftwise.analysis.audit.snapshot import Snapshot, Trace, observe_run
 from driftwise.analysis.audit.subject import Subject, bias_bound
 from driftwise.base import Array, Moments, Radius
@@ -134,7 +134,7 @@ least_squares = partial(LeastSquares, SPEC, ExponentialWeights(RATE))
         (adaptive(ucbvi(SPEC, scale=0.1)), make(), "", "it is a CountingValueIteration, no "),
         (agent("cw_oful"), NOISY, "", "its samples have weights that no statement is about"),
         (agent("lin_ucb"), CORRUPTED, "", "the rewards of linear_bandit are corrupted"),
-        (agent("weight_ucb"), NOISY, "gram_sq_recursion", "the exploration makes no use of Λ̃"),
+        (agent("weight_ucb"), NOISY, "gram_sq_recursion", "the exploration makes no use of Σ ω² φφᵀ"),
         (least_squares(Greedy()), make(), "optimism", "the exploration is not UCB"),
         (least_squares(Ucb(StrangeRadius())), make(), "radius", "no formula of its radius is known here"),
     ],
@@ -315,7 +315,7 @@ def test_widths_that_are_summed_are_those_of_the_bonus(name: str) -> None:
     subject = Subject(agent(name), make_bandit(noise_scale=0.3), 10, 0.05)  # pyright: ignore
     *snapshots, trace = observe_run(subject)
     assert isinstance(trace, Trace)
-    seen = [each.width[0] for each in snapshots if isinstance(each, Snapshot)]
+    seen = [recomputed_width(each)[0] for each in snapshots if isinstance(each, Snapshot)]
     assert all(np.isclose(width, among).any() for (width,), among in zip(trace.widths, seen, strict=True))
 
 

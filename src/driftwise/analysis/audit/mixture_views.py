@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,8 +17,20 @@ from driftwise.analysis.audit.subject import Subject
 from driftwise.base import random
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import index_part, numeric_values
+from driftwise.base.types import Episode, FeatureTable
 from driftwise.environments import LinearBandit, LinearMdp
 from driftwise.simulation.tasks import play
+
+_CONSTANT = 10.0  # the last feature, whose weight is the origin
+_FIRST_CLIPPED = 20  # errors before the first reward that may be an outlier
+_LEAST_SAMPLES = 5  # for each dimension, of a memory that is copied into
+
+
+class Start(NamedTuple):
+    """Where rewards and features are counted from."""
+
+    origin: float = 0.0
+    unit: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +76,16 @@ class MixtureSnapshot:
     played: Snapshot  # the first of them, with the plan of the mixture
     state: MixtureState  # before the episode
     defined_noise: tuple[np.ndarray, float]  # [H] s², and ν
+    start: Start  # as defined
+
+    @cached_property
+    def ranked(self) -> Snapshot:
+        """The episode with the index that ties are judged by: `(Q − origin)/s` where the origin is learnt."""
+        plan, (variance, _) = self.played.plan, self.defined_noise
+        if self.subject.agent.origin == "zero":
+            return self.played
+        unit = np.sqrt(np.where(variance > 0, variance, 1.0))[:, None, None]
+        return replace(self.played, plan=plan._replace(q=(plan.q - self.start.origin) / unit))
 
     @cached_property
     def deciding(self) -> np.ndarray:
@@ -95,6 +118,31 @@ class MixtureTrace:
         self.defined_scores: list[np.ndarray] = []
         self.defined_weights = [np.tile(subject.prior, (horizon if per_step else 1, 1))]
         self.squares = np.zeros((0, horizon))  # Σ_j w_j e_j²/(1+v_j)
+        self.start = Start()
+
+    def extend(self, features: np.ndarray) -> np.ndarray:
+        """Return features in their unit and the constant, `[…, d+1]`; unchanged where no origin is learnt."""
+        if self.subject.agent.origin == "zero":
+            return features
+        return np.insert(features / self.start.unit, features.shape[-1], _CONSTANT, axis=-1)
+
+    def counted(self, episode: Episode) -> Episode:
+        """Return the episode as memories learn from it, but for outliers; the first one sets the start."""
+        if self.subject.agent.origin != "zero" and not self.defined_scores:
+            self.start = Start(float(episode.rewards[0]), float(np.linalg.norm(episode.features[0])) or 1.0)
+        rewards = episode.rewards - self.start.origin
+        return episode._replace(features=self.extend(episode.features), rewards=rewards)
+
+    def without_outlier(self, memories: list[Snapshot]) -> list[Snapshot]:
+        """Return the memories with a reward within `outlier` deviations of the heaviest one's forecast."""
+        (spread, _), outlier = self.noise, self.subject.agent.outlier
+        error, variance = memories[self.defined_weights[-1].mean(axis=0).argmax()].forecast
+        limit = outlier * np.sqrt(spread * (1 + variance))
+        if not outlier or len(self.squares) < _FIRST_CLIPPED or not (np.abs(error) > limit > 0).all():
+            return memories
+        episode = memories[0].episode
+        episode = episode._replace(rewards=episode.rewards - error + np.sign(error) * limit)
+        return [replace(memory, episode=episode) for memory in memories]
 
     @property
     def noise(self) -> tuple[np.ndarray, float]:
@@ -127,8 +175,10 @@ class MixtureTrace:
         )
         # the weight of the last one is small, and it counts more than twice the episodes of the heaviest
         is_light = overall[-1] <= min(2 * share, 0.5) * self.subject.prior[-1]
-        is_copied = self.subject.agent.fresh != "never" and is_light and longest.sum() > 2 * after.sum()
-        return (heaviest, after) if is_copied else None
+        is_long = (
+            longest.sum() > 2 * after.sum() and longest.sum() >= _LEAST_SAMPLES * self.subject.agent.spec.dim
+        )
+        return (heaviest, after) if self.subject.agent.fresh != "never" and is_light and is_long else None
 
 
 @observe_run.register
@@ -138,30 +188,26 @@ def _(
     """Play a run; yield snapshots of each memory and of the mixture, then the trace of weights and scores."""
     agent, num_episodes = subject.agent, subject.num_episodes
     histories = [History.empty(memory) for memory in subject.memories]
-    run_key, origin = random.fold(random.key(seed), run), np.zeros(agent.spec.dim)
-    trace = MixtureTrace(subject)
+    run_key, trace = random.fold(random.key(seed), run), MixtureTrace(subject)
     for t, played in enumerate(play(agent, subject.environment, num_episodes, seed=seed, run=run)):
-        keys, before = random.episode_keys(run_key, t), played.before
-        table, episode = played.features, played.episode
-        if t == 0 and agent.origin == "first":
-            # the weights that explain the first reward by the features that are 1 for all arms
-            arms = table.values if table.present is None else table.values[table.present]
-            constant = (arms == 1).all(axis=0)
-            origin = constant * episode.rewards[0] / max(1, constant.sum())
-        episode = episode._replace(rewards=episode.rewards - episode.features @ origin)
-        memories = []
+        keys, before, start = random.episode_keys(run_key, t), played.before, trace.start
+        table = played.features
+        if agent.origin == "learnt":
+            table = FeatureTable(trace.extend(table.values), table.present)
+        episode, memories = trace.counted(played.episode), []
         for j, (memory, history) in enumerate(zip(subject.memories, histories, strict=True)):
             state = map_tree(itemgetter(j), before.base)
             view = state, memory.agent.plan(state, table, keys[1]), table, episode, keys, played.plan
             memories.append(Snapshot(memory, t, history.before(t), *view))
+        memories = trace.without_outlier(memories)
         if t % stride == 0 or t == num_episodes - 1:
             yield from memories
             mixed = replace(memories[0], plan=played.plan)
-            yield MixtureSnapshot(subject, tuple(memories), mixed, before, trace.noise)
+            yield MixtureSnapshot(subject, tuple(memories), mixed, before, trace.noise, start)
         by_step = []
         for memory, history in zip(memories, histories, strict=True):
             history.add(memory)
-            forecast = memory.subject.agent.forecast(memory.moments, table, played.plan, episode)
+            forecast = memory.subject.agent.forecast(memory.moments, table, played.plan, memory.episode)
             by_step.append(agent.noise.score(before.noise.errors, forecast))
         trace.update(memories)
         trace.scores.append(subject.summed_scores(by_step))

@@ -7,19 +7,21 @@ import numpy as np
 from driftwise import parts
 from driftwise.analysis.audit.snapshot import Snapshot
 from driftwise.base import random
+from driftwise.parts.radii import GrowingRadius
 
 _TIED = np.finfo(float).eps ** (2 / 3)  # relative difference up to which indices are tied
 
 
 def recomputed_radius(run: Snapshot) -> np.ndarray:
     """Return the agent's radius, `[H]`, multiplied by the learnt noise where there is one."""
-    part, noise, unit = run.subject.own_radius, run.subject.agent.noise, np.ones(len(run.gram))
-    if noise is not None:
-        unit = np.sqrt(noise_variance(noise, run.weights, run.history.squares)[0])
+    part, unit = run.subject.own_radius, np.sqrt(own_variance(run))
     if isinstance(part, parts.ConfidenceRadius):
         return unit * deviation_radius(run, part, run.gram)
     if isinstance(part, parts.LocalVariationRadius):
         return unit * (part.radius + local_variation(run, part))
+    if isinstance(part, GrowingRadius):
+        samples = run.weights.sum() / run.subject.spec.dim
+        return unit * part.scale * math.sqrt(1 + part.growth * math.log(1 + samples))
     return unit * float(part)
 
 
@@ -63,15 +65,15 @@ def recomputed_bonus(run: Snapshot) -> np.ndarray:
     """Return the perturbation of `φᵀw` of every pair, `[H, N]`."""
     exploration = run.subject.agent.exploration
     if isinstance(exploration, parts.Ucb):
-        return recomputed_radius(run)[:, None] * run.width
+        return recomputed_radius(run)[:, None] * recomputed_width(run)
     if isinstance(exploration, parts.RandomisedUcb):
         (draw,) = random.draw_normal(run.keys[1], 1, float)
         draw = abs(draw) if exploration.sign == "folded" else draw
-        return draw * recomputed_radius(run)[:, None] * run.width
+        return draw * recomputed_radius(run)[:, None] * recomputed_width(run)
     if isinstance(exploration, parts.Thompson | parts.TruncatedThompson):
         shape = run.gram.shape[:2]
         draws = random.draw_normal(run.keys[1], math.prod(shape), float).reshape(shape)
-        shift = run.inverse @ np.linalg.cholesky(run.gram_sq) @ draws[..., None]
+        shift = run.inverse @ np.linalg.cholesky(explored_gram_sq(run)) @ draws[..., None]
         drawn = recomputed_radius(run)[:, None] * (shift[..., 0] @ run.features.T)
         if isinstance(exploration, parts.Thompson):
             return drawn
@@ -80,6 +82,25 @@ def recomputed_bonus(run: Snapshot) -> np.ndarray:
         doubt = np.clip((norms - lower) / gap, 0, 1) if gap > 0 else 1.0 * (norms > lower)
         return doubt * (run.steps_left[:, None] - run.learnt @ run.features.T) + (1 - doubt) * drawn
     return np.zeros((len(run.gram), len(run.features)))
+
+
+def recomputed_width(run: Snapshot) -> np.ndarray:
+    """Return `√(φᵀMφ)` of every pair, `[H, N]`, with the exploration's matrix."""
+    return run.norms(run.subject.width_matrix(run.inverse, explored_gram_sq(run)))
+
+
+def explored_gram_sq(run: Snapshot) -> np.ndarray:
+    """Return `Λ̃` of the exploration, `[H, d, d]`: as defined, or `Λ + ρI` of a learnt prior.
+
+    `ρ = λ (λτ²/s² − 1)₊`, with `τ² = ‖w‖²/√max(r, 1)` and `r = tr(Λ⁻¹ Σ ω φφᵀ)`, of the rewards alone.
+    """
+    if run.subject.agent.prior == "given":
+        return run.gram_sq
+    learnt, variance = run.inverse @ run.weighted(run.history.rewards)[..., None], own_variance(run)
+    rank = np.einsum("hde,hed->h", run.inverse, run.weighted(run.history.features))
+    size, ridge = np.square(learnt).sum((-2, -1)) / np.sqrt(np.maximum(rank, 1.0)), run.subject.ridge
+    ratio = np.divide(ridge * size, variance, out=np.zeros_like(size), where=variance > 0)
+    return run.gram + (ridge * np.maximum(ratio - 1, 0.0))[:, None, None] * np.eye(run.gram.shape[-1])
 
 
 def clip_values(run: Snapshot, values: np.ndarray) -> np.ndarray:
@@ -112,17 +133,29 @@ def _normalise(chosen: np.ndarray) -> np.ndarray:
     return chosen / chosen.sum(-1, keepdims=True)
 
 
+def own_variance(run: Snapshot) -> np.ndarray:
+    """Return `s²` that the agent learns, `[H]`; 1 for agents that do not."""
+    noise = run.subject.agent.noise
+    return (
+        np.ones(len(run.gram))
+        if noise is None
+        else noise_variance(noise, run.weights, run.history.squares)[0]
+    )
+
+
 def noise_variance(
     part: parts.LearntNoise, weights: np.ndarray, squares: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """`s² = (ν₀P + Σω e²/(1+v)) / ν`, `[H]`, and `ν = ν₀ + Σω`, from `e²/(1+v)`, `[t, H]`.
 
-    P is the mean of all squares, or 1 at first; with a `σ₀`, that of `σ₀²`, ν₀ times, and the forgotten.
+    P is the mean of all squares but the `lost`, which are 0, or 1 at first; with a `σ₀`, that of `σ₀²`, ν₀
+    times, and the forgotten.
     """
     degrees = float(part.count + weights.sum())
     if part.scale > 0:
         forgotten = part.count * part.scale**2 + (1 - weights) @ squares
         prior = forgotten / (part.count + np.sum(1 - weights))
     else:
-        prior = squares.mean(axis=0) if len(squares) else np.ones(squares.shape[1])
+        known = len(squares) - float(part.lost)
+        prior = squares.sum(axis=0) / known if known > 0 else np.ones(squares.shape[1])
     return np.maximum((part.count * prior + weights @ squares) / degrees, part.least**2), degrees

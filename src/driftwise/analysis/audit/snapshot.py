@@ -21,8 +21,8 @@ class History(NamedTuple):
     features: np.ndarray  # [t, H, d]
     rewards: np.ndarray  # [t, H]
     successors: np.ndarray  # [t, H]
-    means: np.ndarray  # [t, H] φ_τᵀθ_τ
-    kernels: np.ndarray  # [t, H, S] φ_τᵀμ_τ
+    means: np.ndarray  # [t, H] φ_τᵀθ_τ; 0 for memories of a mixture
+    kernels: np.ndarray  # [t, H, S] φ_τᵀμ_τ; likewise
     squares: np.ndarray  # [t, H] e²/(1+v) of forecasts
     copied: np.ndarray  # [t₀] ω(t₀, τ) of the memory that was copied; empty if none was
 
@@ -35,11 +35,12 @@ class History(NamedTuple):
         return cls(features, rewards, np.zeros(sizes, dtype=int), means, kernels, squares, copied=np.zeros(0))
 
     def add(self, snapshot: "Snapshot") -> None:
-        t, episode, model = snapshot.t, snapshot.episode, snapshot.model
+        t, episode = snapshot.t, snapshot.episode
         self.features[t], self.rewards[t] = episode.features, episode.rewards
         self.successors[t] = episode.successors
-        self.means[t] = np.sum(episode.features * model.theta, axis=-1)
-        self.kernels[t] = np.einsum("hd,hds->hs", episode.features, model.mu)
+        if not snapshot.subject.is_memory:  # whose features and rewards may be other ones
+            self.means[t] = np.sum(episode.features * snapshot.model.theta, axis=-1)
+            self.kernels[t] = np.einsum("hd,hds->hs", episode.features, snapshot.model.mu)
         error, variance = snapshot.forecast
         self.squares[t] = error**2 / (1 + variance)
 
@@ -93,6 +94,11 @@ class Snapshot:
         return self.weighted(self.history.features, 2) + self.subject.ridge * np.eye(self.subject.spec.dim)
 
     @cached_property
+    def longest(self) -> float:
+        """The largest `‖φ_τ‖²`, at least 1, which the lemmas assume."""
+        return float(np.square(self.history.features).sum(-1).max(initial=1.0))
+
+    @cached_property
     def inverse(self) -> np.ndarray:
         return np.linalg.inv(self.gram)  # [H, d, d] Λ⁻¹, as defined
 
@@ -105,11 +111,6 @@ class Snapshot:
         """`Λ⁻¹ Σ ω φ (r + V(s'))`, `[H, d]`, as defined."""
         summed = self.weighted(self.history.rewards + self.targets_ahead)
         return (self.inverse @ summed[..., None])[..., 0]
-
-    @cached_property
-    def width(self) -> np.ndarray:
-        """`√(φᵀMφ)` of every pair, `[H, N]`, with the exploration's matrix."""
-        return self.norms(self.subject.width_matrix(self.inverse, self.gram_sq))
 
     def norms(self, matrix: np.ndarray) -> np.ndarray:
         """Return `√(φᵀMφ)` of every pair, `[H, N]`, for a matrix `[H, d, d]`."""

@@ -11,10 +11,12 @@ from driftwise import parts
 from driftwise.base.types import Model, Radius, Spec, WeightFunction
 from driftwise.base.validation import require_instance
 from driftwise.environments import LinearBandit, LinearMdp
+from driftwise.parts.radii import GrowingRadius
 
 # all weights are one between two restarts
 Unweighted = parts.NoForgetting | parts.PeriodicRestart | parts.RestartAt
 _WITH_RADIUS = parts.Ucb, parts.RandomisedUcb, parts.Thompson, parts.TruncatedThompson
+_KNOWN_RADII = parts.ConfidenceRadius, parts.LocalVariationRadius, GrowingRadius
 SHARE_ROUNDING = 1e-9  # of sums of probabilities, and of shares
 
 
@@ -187,20 +189,22 @@ class Subject:
             radius = replace(self.bandit_radius, scale=scale)
         elif isinstance(exploration.radius, parts.LocalVariationRadius):
             radius = replace(exploration.radius, radius=radius)
-        agent = replace(self.agent, exploration=replace(exploration, radius=radius), noise=None)
+        given: dict[str, Any] = dict(noise=None, prior="given")
+        agent = replace(self.agent, exploration=replace(exploration, radius=radius), **given)
         return replace(self, agent=agent, delta_of_numbers=self.delta)
 
     def conditions(self) -> dict[str, str]:
         """Return all conditions of statements, with the reason why the subject does not meet it, if so."""
         agent, radius = self.agent, self.own_radius
         of_confidence, is_part = isinstance(radius, parts.ConfidenceRadius), isinstance(radius, Radius)
-        known_radius = of_confidence or isinstance(radius, parts.LocalVariationRadius) or not is_part
+        known_radius = not is_part or isinstance(radius, _KNOWN_RADII)
+        uses_gram_sq = agent.exploration.uses_gram_sq and agent.prior == "given"
         known_index = isinstance(agent.exploration, (*_WITH_RADIUS, parts.Unperturbed))
         bounded = isinstance(self.forgetting, parts.ExponentialWeights | Unweighted | parts.SlidingWindow)
         number = "the radius is a number, which `theory_radius` compares with theory's"
         conditions = {
             "optimism": (isinstance(agent.exploration, parts.Ucb), "the exploration is not UCB"),
-            "gram_sq": (agent.exploration.uses_gram_sq, "the exploration makes no use of Λ̃"),
+            "gram_sq": (uses_gram_sq, "the exploration makes no use of Σ ω² φφᵀ"),
             "plays": (not self.is_memory, "the mixture acts, not its memories"),
             "learnt_noise": (agent.noise is not None, "its noise is not learnt"),
             "successors": (self.spec.horizon > 1, "there is only one step"),

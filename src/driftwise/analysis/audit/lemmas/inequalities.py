@@ -12,7 +12,8 @@ from driftwise.parts import ExponentialWeights, SlidingWindow
 @lemma("Lemma 9", "always")
 def weighted_features(run: Snapshot) -> Sides:
     """Σ ω φᵀ Λ⁻¹ φ ≤ d."""
-    phi, trivial = run.history.features, run.weights.sum() / run.subject.ridge  # since Λ⁻¹ ≼ I/λ
+    # trivially, since Λ⁻¹ ≼ I/λ
+    phi, trivial = run.history.features, run.longest * run.weights.sum() / run.subject.ridge
     summed = np.einsum("t,thd,hde,the->h", run.weights, phi, run.own_inverse, phi)
     return summed, run.subject.spec.dim, trivial
 
@@ -34,12 +35,12 @@ def bounded_sandwich(run: Snapshot) -> Sides:
 
 @lemma("Lemma 11", "always")
 def determinant(run: Snapshot) -> Sides:
-    """log det(Λ̃/λ) ≤ d log(1 + Σω² / (λd)); of Λ with Σω where no Λ̃ is kept."""
+    """log det(Λ̃/λ) ≤ d log(1 + L²Σω² / (λd)) with L = max(1, max ‖φ‖); of Λ with Σω where no Λ̃ is kept."""
     dim, ridge, moments = run.subject.spec.dim, run.subject.ridge, run.moments
     matrix, weights = moments.gram_sq, run.weights**2
     if matrix is None:
         matrix, weights = moments.gram, run.weights
-    return log_determinant(matrix, ridge), information_of_count(weights.sum(), dim, ridge)
+    return log_determinant(matrix, ridge), information_of_count(run.longest * weights.sum(), dim, ridge)
 
 
 @lemma("Lemmas 6 and 13", "probable", "optimism", "successors")

@@ -28,6 +28,12 @@ def mixture_noise(run: MixtureSnapshot) -> Sides:
 
 
 @lemma("ours", "identity")
+def origin(run: MixtureSnapshot) -> Sides:
+    """origin = r_1 and unit = ‖φ_1‖, or 1 if that is 0; 0 and 1 before, and where no origin is learnt."""
+    return np.array([run.state.origin, run.state.unit]), np.array(run.start)
+
+
+@lemma("ours", "identity")
 def scores(run: MixtureTrace) -> Sides:
     """ℓ = log t_ν(y; φᵀw, s²(1+v)) with y = r + V(s'), of the whole history."""
     return run.scores, run.defined_scores
@@ -58,7 +64,7 @@ def mixture_index(run: MixtureSnapshot) -> Sides:
     mean, bonus = run.mixed(means), run.mixed(bonuses)
     if run.subject.agent.decision == "variance":
         bonus = np.sqrt(run.mixed(np.square(bonuses) + np.square(means - mean)))
-    return run.played.of_pairs(run.played.plan.q), mean + bonus + run.played.features @ run.state.origin
+    return run.played.of_pairs(run.played.plan.q), mean + bonus + run.start.origin
 
 
 @lemma("ours", "identity", "successors")
@@ -70,14 +76,14 @@ def mixture_value(run: MixtureSnapshot) -> Sides:
 
 @lemma("Alg. 1, l. 13", "identity", "known_index")
 def mixture_policy(run: MixtureSnapshot) -> Sides:
-    """π = argmax_a Q, with the mixture's Q."""
-    return updates_and_plans.policy(run.played)
+    """π = argmax_a Q, with the mixture's Q; ties are those of (Q − origin)/s."""
+    return updates_and_plans.policy(run.ranked)
 
 
 @lemma("Alg. 1, l. 13", "identity", "known_index")
 def mixture_action(run: MixtureSnapshot) -> Sides:
     """a_h = the action that the random number of step h draws from the mixture's π(s_h)."""
-    return updates_and_plans.action(run.played)
+    return updates_and_plans.action(run.ranked)
 
 
 def best_sequences(

@@ -57,7 +57,8 @@ def estimator(run: Snapshot) -> Sides:
 @lemma("Props. 1 and 2", "identity", "radius", "formula", "known_radius")
 def radius(run: Snapshot) -> Sides:
     """β = c (√λ S + σ √(2 log(1/δ') + ℓ)), ℓ = d log(1 + Σω²/(λd)) or log det(Λ/λ)."""
-    # σ, S, δ and c are the agent's; where it knows the drift of each epoch, √(dΣω) (B_θ + H B_μ) is added
+    # σ, S, δ and c are the agent's; where it knows the drift of each epoch, √(dΣω) (B_θ + H B_μ) is added;
+    # a growing radius is c √(1 + a log(1 + Σω/d))
     return run.radius, reference.recomputed_radius(run)
 
 
@@ -70,6 +71,7 @@ def theory_radius(run: Snapshot) -> Sides:
 @lemma("Alg. 1, l. 7", "identity", "known_index", "known_radius")
 def bonus(run: Snapshot) -> Sides:
     """B = β √(φᵀ Λ⁻¹ Λ̃ Λ⁻¹ φ); times Z or φᵀ a Λ⁻¹ Λ̃^½ z for those that draw; 0 for ε-greedy."""
+    # with a learnt prior, Λ̃ = Λ + ρI
     return run.bonus, reference.recomputed_bonus(run)
 
 
