@@ -1,6 +1,7 @@
 """Every fast form of a decider equals the definition, which leads the agent by its plans."""
 
 import dataclasses
+import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from driftwise.algorithms.bandits.bandit_agent import bandit_agent
 from driftwise.algorithms.unknown_variation.adaptive import mixture
 from driftwise.base import Agent, FeatureTable, Forgetting, Moments, Sample, Spec, WeightFunction, random
 from driftwise.base.arrays import map_tree
-from driftwise.base.part import part
+from driftwise.base.part import index_part, part
 from driftwise.online import Bandit
 from driftwise.online.deciders import (
     Decider,
@@ -38,6 +39,8 @@ from driftwise.parts import (
     Thompson,
     Ucb,
 )
+from driftwise.parts.least_squares import prior_excess
+from driftwise.parts.radii import GrowingRadius
 from tests.examples import BANDIT, WRAPPING
 from tests.online.streams import BANDITS, KNOWN, make, rounds
 
@@ -74,15 +77,17 @@ class Case(NamedTuple):
     jump: float = 0.0  # of the rewards, after half of the rounds
     num: int = 80
     atol: float = 1e-9  # of indices; that of states is relative
+    exact: bool = False  # whether features explain rewards, but for little noise
 
 
 def least_squares(forgetting: Forgetting, exploration: Exploration, caution: Caution | None = None) -> Any:
     return bandit_agent(SPEC, forgetting, exploration, 0.3, caution=caution)
 
 
-def mixture_of(exploration: Exploration, origin: Any = "zero", **options: Any) -> Any:
+def mixture_of(exploration: Exploration, origin: Any = "zero", prior: Any = "given", **options: Any) -> Any:
     base = least_squares(ExponentialWeights(RATES), exploration)
-    return mixture(dataclasses.replace(base, noise=LearntNoise()), origin, **options)
+    spec = Spec.bandit(dim=SPEC.dim + (origin == "learnt"), num_arms=1)
+    return mixture(dataclasses.replace(base, spec=spec, noise=LearntNoise(), prior=prior), origin, **options)
 
 
 def cases() -> dict[str, Case]:
@@ -95,7 +100,7 @@ def cases() -> dict[str, Case]:
     for forgetting in (SlidingWindow(9), PeriodicRestart(25)):
         agent = least_squares(forgetting, Ucb(0.5, "single"), Caution(0.4))
         found[f"caution under {forgetting}"] = Case(agent, LeastSquaresDecider)
-    for origin in ("zero", "first"):
+    for origin in ("zero", "learnt"):
         for norm, information in NORMS:
             radius = ConfidenceRadius(noise_scale=1.0, norm_bound=0.0, information=information)
             agent = mixture_of(Ucb(radius, norm), origin)
@@ -103,9 +108,14 @@ def cases() -> dict[str, Case]:
     for exploration in (Ucb(0.5), Thompson(0.5), Thompson(ConfidenceRadius(noise_scale=1.0))):
         for decision in ("heaviest", "draw"):
             for num_draws in (1, 3):
-                agent = mixture_of(exploration, "first", decision=decision)
+                agent = mixture_of(exploration, "learnt", decision=decision)
                 name = f"mixture {exploration} {decision} {num_draws}"
                 found[name] = Case(agent, MixtureDecider, num_draws, num=40)
+    for exploration in (Ucb(GrowingRadius(0.8, 0.3)), Thompson(0.5)):
+        for origin in ("zero", "learnt"):
+            agent = mixture_of(exploration, origin, "learnt")
+            name = f"exact {origin} {exploration}"
+            found[name] = Case(agent, MixtureDecider, num=40, jump=3.0, atol=1e-7, exact=True)
     for given in MIRRORS:
         found[f"mirror {given}"] = Case(d_glb_omd(SPEC, **given), MirrorDescentDecider)
     agent = adaptive_glb_omd(SPEC, shortest=4, longest=16, link="identity", norm_bound=9.0, share=0.05)
@@ -116,8 +126,10 @@ def cases() -> dict[str, Case]:
         found[f"many dimensions {name}"] = Case(agent, LeastSquaresDecider, num=num)
     agent = bandit_agent(large, Halving(), Ucb(0.3))
     found["many dimensions, a forgetting of a plugin"] = Case(agent, LeastSquaresDecider, num=num)
-    agent = build(large, "adaptive_lin_ucb", longest=32)
-    found["many dimensions adaptive_lin_ucb"] = Case(agent, MixtureDecider, jump=5.0, num=12, atol=1e-7)
+    for name in ("adaptive_lin_ucb", "adaptive_lin_ts"):
+        agent = build(large, name, longest=16)
+        case = Case(agent, MixtureDecider, jump=5.0, num=8, atol=1e-7)
+        found |= {f"many dimensions {name}": case, f"exact, many dimensions {name}": case._replace(exact=True)}
     return found
 
 
@@ -145,6 +157,18 @@ def arms_of(case: Case, arms: np.ndarray, number: int) -> np.ndarray:
     return np.concatenate([np.ones((len(arms), 1)), arms[:, 1:]], axis=1)
 
 
+def excesses(decider: Decider) -> list[float]:
+    """`ρ` of every memory as it is now."""
+    state = decider.state.base
+    moments = [map_tree(operator.itemgetter(j), state) for j in range(len(state.weight))]
+    errors = [each.noise.errors for each in moments]
+    noises = [index_part(decider.agent.base.noise, j) for j in range(len(moments))]
+    return [
+        prior_excess(np.linalg.inv(each.gram), each, noise.variance(error)).item()
+        for each, error, noise in zip(moments, errors, noises, strict=True)
+    ]
+
+
 def require_alike(case: Case) -> tuple[Decider, Decider]:
     """Lead both deciders through a stream with late rewards, some of them means of several; compare all."""
     agent, draws = case.agent, case.num_draws
@@ -153,20 +177,27 @@ def require_alike(case: Case) -> tuple[Decider, Decider]:
     waiting: list[Any] = []
     close: dict[str, Any] = dict(rtol=0, atol=case.atol)
     for t, (arms, reward) in enumerate(rounds(case.num, seed=4)):
-        arms = arms_of(case, arms, t)
-        offers = run_silently(fast.offer, arms, t), run_silently(slow.offer, arms, t)
+        arms, sums = arms_of(case, arms, t), None
+        if agent.counts_waiting and waiting:
+            rows = np.array([[*choices[0].features, 1.0] for choices, _ in waiting])
+            sums = rows.T @ rows
+        offers = [run_silently(each.offer, arms, t, 0.0, sums) for each in (fast, slow)]
         for one, other in zip(offers[0][1:5], offers[1][1:5], strict=True):
             np.testing.assert_allclose(one, other, **close)
         arm = slow.draws.arm(offers[1].policy, t)
         assert fast.draws.arm(offers[0].policy, t) == arm
         choices = [offer.choice(arm) for offer in offers]
         np.testing.assert_allclose(choices[0][1:3], choices[1][1:3], **close)
+        if case.exact:
+            reward = 1e-3 * reward + 5 * float(arms[arm] @ np.linspace(-1, 1, arms.shape[1]))
         waiting.append((choices, reward + case.jump * (t > case.num / 2)))
         if t % 3:
             choices, late = waiting.pop(0)
             weight = (1.0, 2.5)[t % 2] if agent.takes_counts else 1.0
             for decider, choice in zip((fast, slow), choices, strict=True):
                 run_silently(decider.learn, choice, late, float(t), weight)
+    if case.exact:
+        assert max(excesses(slow)) > 0
     rtol = max(case.atol, 1e-8)
     map_tree(lambda *pair: np.testing.assert_allclose(*pair, rtol=rtol, atol=rtol), fast.state, slow.state)
     return fast, slow

@@ -143,10 +143,9 @@ class PlannedDecider:
         self, arms: np.ndarray, number: int, time: float = 0.0, waiting: np.ndarray | None = None
     ) -> Offer:
         table, key = FeatureTable(arms.copy()), self.draws.key(number)
-        if waiting is not None:
-            table = table.with_extras(WaitingDecisions(waiting))
+        seen = table if waiting is None else table.with_extras(WaitingDecisions(waiting))
         keys = [key] if self._num_draws == 1 else random.fold(key, np.arange(self._num_draws))
-        plans = [finite_plan(self.agent, self.state, table, plan_key) for plan_key in keys]
+        plans = [finite_plan(self.agent, self.state, seen, plan_key) for plan_key in keys]
         if len(plans) == 1:
             plan = plans[0]
             index, bonus, policy = (array[0, 0].copy() for array in (plan.q, plan.bonus, plan.policy))

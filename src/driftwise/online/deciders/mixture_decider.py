@@ -144,6 +144,7 @@ class MixtureDecider:
                 radius = radius.value(self._dim, weight)
             elif self._follows:
                 gram, ridge, epoch = mixture.memory(j).gram[None], base.ridge.item(j), base.epoch.item(j)
+                gram = gram if waiting is None else gram + waiting
                 moments = Moments(gram, None, gram, ridge, tick, weight, weight_sq, epoch, ())
                 radius = np.asarray(radius.at(moments)).item()
             variance = self._bases[j].noise.variance(ErrorSums(error_weight, squares, total, tick))
