@@ -8,14 +8,17 @@ import pytest
 
 import driftwise as dw
 from driftwise.algorithms import adaptive_lin_ts, adaptive_lin_ucb, adaptive_opt_wlsvi
+from driftwise.algorithms.unknown_variation import mixture as module
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.analysis.audit import LEMMAS, audit_agent
 from driftwise.analysis.audit.lemmas.memories_of_mixtures import best_sequences
-from driftwise.analysis.audit.mixture_views import MixtureSnapshot, MixtureTrace
+from driftwise.analysis.audit.mixture_views import MixtureSnapshot, MixtureSubject, MixtureTrace
+from driftwise.analysis.audit.reference import explored_gram_sq
+from driftwise.analysis.audit.snapshot import Snapshot, observe_run
 from driftwise.environments import LinearBandit
 from driftwise.parts import LearntNoise
 from tests.analysis.test_audit import audited, violated
-from tests.examples import BANDIT, SPEC, agent, make, make_bandit
+from tests.examples import BANDIT, SPEC, STATIONARY, agent, make, make_bandit
 from tests.reference import adaptive as definition
 
 MEMORIES: dict[str, Any] = dict(shortest=3, longest=12)
@@ -44,31 +47,58 @@ def test_mixtures_do_what_they_say_in_bandits(recipe: Any, share: float) -> None
     assert OF_MIXTURES - {"mixture_value"} <= found.keys()
 
 
-def test_rewards_may_be_counted_from_the_first() -> None:
-    """Norms of at most 1 leave no room beside a feature that is 1."""
-    path = dw.paths.Mixture(((0.9,), (-0.9,)), dw.drift.Abrupt((8,), num_anchors=2))
-    environment = LinearBandit(dw.arms.FixedArms(((1.0,), (1.0,))), path, noise_scale=0.3)
-    mixture = adaptive_lin_ucb(environment.spec, **MEMORIES)
-    assert next(dw.play(mixture, environment, 1)).carry.state.origin != 0
+@pytest.mark.parametrize("decision", ["heaviest", "mixture", "variance", "draw"])
+def test_neither_an_amount_that_all_rewards_have_nor_short_features_matter(decision: Any) -> None:
+    """Differences of arms are smaller than the rounding up to which such indices count as tied."""
+    arms, far = ((0.1, 0.0, 0.0), (0.1, 0.1, 0.0), (0.1, 0.0, 0.1)), 1e8
+    path = dw.paths.Mixture(((far, 1e-3, 0.0), (far, 0.0, 1e-3)), dw.drift.Abrupt((8,), num_anchors=2))
+    environment = LinearBandit(dw.arms.FixedArms(arms), path, noise_scale=1e-4)
+    mixture = adaptive_lin_ucb(environment.spec, **MEMORIES, decision=decision)
+    (*_, played) = dw.play(mixture, environment, 16)
+    assert played.carry.state.origin > 0.09 * far
+    assert 0.1 <= played.carry.state.unit < 0.2
     assert violated(audited(mixture, environment, **SIZES)) == set()
 
 
-def jumping() -> LinearBandit:
-    """Two arms in the plane, whose parameter turns round twice."""
-    path = dw.paths.Mixture(((0.9, 0.0), (-0.9, 0.0)), dw.drift.Abrupt((20, 40), num_anchors=2))
+@pytest.mark.parametrize("recipe", [adaptive_lin_ucb, adaptive_lin_ts])
+def test_outliers_and_a_learnt_prior_are_recomputed(recipe: Any) -> None:
+    """With little noise, so that the weights are larger than the ridge says."""
+    mixture = replace(recipe(BANDIT, **MEMORIES), outlier=1.0)
+    environment = make_bandit(STATIONARY, noise_scale=0.03)
+    assert violated(audited(mixture, environment, num_episodes=40, stride=5)) == set()
+    subject = MixtureSubject(mixture, environment, 40, 0.05)
+    memories = [view for view in observe_run(subject) if isinstance(view, Snapshot)]
+    assert any((explored_gram_sq(memory) != memory.gram).any() for memory in memories)
+    any_reward = MixtureSubject(replace(mixture, outlier=0.0), environment, 40, 0.05)
+    others = [view for view in observe_run(any_reward) if isinstance(view, Snapshot)]
+    assert others[-1].moments.cross.tolist() != memories[-1].moments.cross.tolist()
+
+
+def jumping(*times: int) -> LinearBandit:
+    """Two arms in the plane, whose parameter turns round at these times."""
+    path = dw.paths.Mixture(((0.9, 0.0), (-0.9, 0.0)), dw.drift.Abrupt(times, num_anchors=2))
     return LinearBandit(dw.arms.FixedArms(((1.0, 0.0), (0.8, 0.6))), path, noise_scale=0.1)
 
 
 def test_a_fresh_start_is_recomputed_and_one_that_never_comes_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    mixture = adaptive_lin_ucb(jumping().spec, shortest=2, longest=8)
-    held = [played.carry.state.base.weight[-1] for played in dw.play(mixture, jumping(), 60)]
+    environment = jumping(20, 40)
+    mixture = adaptive_lin_ucb(environment.spec, shortest=2, longest=8)
+    held = [played.carry.state.base.weight[-1] for played in dw.play(mixture, environment, 60)]
     assert (np.diff(held) < 0).sum() >= 2  # it has started anew
     sizes: dict[str, Any] = dict(num_episodes=60, stride=10)
-    assert violated(audited(mixture, jumping(), **sizes)) == set()
+    assert violated(audited(mixture, environment, **sizes)) == set()
     monkeypatch.setattr(MixtureOfMemories, "alarm", lambda self, *args: np.bool(False))
-    assert violated(audited(mixture, jumping(), **sizes)) >= {"gram_recursion", "count_recursion"}
+    assert violated(audited(mixture, environment, **sizes)) >= {"gram_recursion", "count_recursion"}
+
+
+def test_a_fresh_start_after_few_samples_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = jumping(5)
+    mixture = adaptive_lin_ucb(environment.spec, shortest=2, longest=4)
+    assert violated(audited(mixture, environment, num_episodes=10, stride=1)) == set()
+    monkeypatch.setattr(module, "_LEAST_SAMPLES", 0)
+    assert violated(audited(mixture, environment, num_episodes=10, stride=1)) >= {"gram_recursion"}
 
 
 def test_an_agent_may_learn_its_noise_without_a_mixture_and_theorys_radius_is_not_in_its_units() -> None:
