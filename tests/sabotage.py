@@ -326,7 +326,7 @@ BREAKS: dict[str, dict[str, Break]] = {  # by the agent that is broken; "" for c
         "a constant of one": lambda patch: patch.setattr(mixture, "CONSTANT", 1.0),
         "a radius that does not grow": as_if(GrowingRadius, "at", growth=lambda own: 0.0),
         "noise with the first error, which is lost": as_if(LearntNoise, "variance", lost=lambda own: 0.0),
-        "an index without its origin": mixed(q=lambda plan: plan.q - 1.0),
+        "an index off by one": mixed(q=lambda plan: plan.q - 1.0),
     },
     "doubtful": {
         "a prior of the given size": scaled(least_squares, "prior_excess", 0.0),
