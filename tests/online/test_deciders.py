@@ -2,6 +2,7 @@
 
 import dataclasses
 import operator
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -212,6 +213,95 @@ def test_a_fast_form_equals_the_definition(name: str) -> None:
 def test_a_mixture_by_numpy_equals_the_definition(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mixture_decider, "KERNEL", None)
     require_alike(CASES[name])
+
+
+DRAWN: dict[str, Callable[[np.random.Generator], np.ndarray]] = {  # features of three arms
+    "one-hot": lambda rng: np.eye(3),
+    "blocks": lambda rng: np.kron(np.eye(3), rng.normal(size=2)),
+    "dense": lambda rng: rng.normal(size=(3, 4)),
+}
+CHANGES = [  # what is added to rewards, in units of noise; the unit of rewards, and that of features
+    dict(added=1000.0), dict(added=-1000.0), dict(unit=1e-8), dict(unit=1e8), dict(size=1e-3), dict(size=1e3),
+    dict(added=50.0, unit=1e6, size=0.1),
+]  # fmt: skip
+
+
+def led(
+    decider: Decider, features: str, *, added: float = 0.0, unit: float = 1.0, size: float = 1.0
+) -> tuple[list[int], np.ndarray]:
+    """Return the arms of some rounds, and the indices without their unit, with rewards that come late."""
+    rng, waiting, arms_taken, indices = np.random.default_rng(7), list[Any](), list[int](), list[np.ndarray]()
+    for t in range(40):
+        arms = DRAWN[features](rng)
+        theta, noise = np.linspace(-1, 1, arms.shape[1]) * (-1) ** (t // 25), rng.normal(size=3)
+        rows = np.array([[*choice.features, 1.0] for choice, _ in waiting])
+        sums = rows.T @ rows if waiting else None
+        offer = run_silently(decider.offer, size * arms, t, 0.0, sums)
+        choice = offer.choice(decider.draws.arm(offer.policy, t))
+        waiting.append((choice, unit * ((arms @ theta + noise)[choice.arm] + added)))
+        if t % 4:
+            run_silently(decider.learn, *waiting.pop(0))
+        arms_taken.append(choice.arm)
+        indices.append(offer.scores / unit - added)
+    return arms_taken, np.array(indices[10:])  # noise is known by then
+
+
+@pytest.mark.parametrize("features", DRAWN)
+@pytest.mark.parametrize("name", ["adaptive_lin_ucb", "adaptive_lin_ts"])
+@pytest.mark.parametrize("form", ["definition", "numpy", "compiled"])
+def test_no_decision_depends_on_units_or_an_amount_that_all_rewards_have_more(
+    form: str, name: str, features: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if form == "compiled" and mixture_decider.KERNEL is None:
+        pytest.skip("nothing was compiled")
+    if form == "numpy":
+        monkeypatch.setattr(mixture_decider, "KERNEL", None)
+    dim = DRAWN[features](np.random.default_rng(0)).shape[1]
+    agent = build(Spec.bandit(dim=dim, num_arms=3), name, shortest=4, longest=16)
+
+    def decider() -> Decider:
+        return PlannedDecider(agent, RoundDraws(3)) if form == "definition" else make_decider(agent, 3)
+
+    taken, indices = led(decider(), features)
+    for change in CHANGES:
+        others, changed = led(decider(), features, **change)
+        assert others == taken
+        np.testing.assert_allclose(changed, indices, rtol=0, atol=1e-6)
+
+
+FOUR: list[tuple[tuple[float, ...], float]] = [((40, 42, 45, 50), 2.0), ((0.2, 0.5, 0.8, 0.1), 0.0)]
+
+
+def lead_four(
+    decider: Decider, seed: int, means: Sequence[float], noise: float, num: int, wrong: int = -1
+) -> list[int]:
+    """Return the arms of a stream of four one-hot arms, where one reward may be wrong by a million."""
+    rng, arms, taken = np.random.default_rng(seed), np.eye(4), list[int]()
+    for t in range(num):
+        offer = run_silently(decider.offer, arms, t)
+        choice = offer.choice(decider.draws.arm(offer.policy, t))
+        reward = means[choice.arm] + noise * rng.normal() + 1e6 * (t == wrong)
+        run_silently(decider.learn, choice, float(reward))
+        taken.append(choice.arm)
+    return taken
+
+
+@pytest.mark.parametrize(("means", "noise"), FOUR, ids=["noisy", "exact"])
+@pytest.mark.parametrize("name", ["adaptive_lin_ucb", "adaptive_lin_ts"])
+def test_the_best_arm_is_found_from_any_seed(name: str, means: Sequence[float], noise: float) -> None:
+    agent = build(Spec.bandit(dim=4, num_arms=4), name)
+    for seed in range(20):
+        last = lead_four(make_decider(agent, seed), seed, means, noise, 400)[-100:]
+        assert last.count(int(np.argmax(means))) > 50, seed
+
+
+@pytest.mark.parametrize("wrong", [50, 400])
+@pytest.mark.parametrize("name", ["adaptive_lin_ucb", "adaptive_lin_ts"])
+def test_one_reward_that_is_wrong_by_a_million_does_not_matter_for_long(name: str, wrong: int) -> None:
+    agent = build(Spec.bandit(dim=4, num_arms=4), name)
+    for seed in range(3):
+        taken = lead_four(make_decider(agent, seed), seed, *FOUR[0], wrong + 700, wrong=wrong)
+        assert taken[wrong + 500 :].count(3) >= 0.9 * 200
 
 
 def test_an_alarm_replaces_the_last_memory_of_mirror_descent() -> None:

@@ -158,7 +158,7 @@ class Bandit(SavedBandit):
             if id is not None:
                 id = self._pending.require_new(id)
             moment = clock.time() if time is None else to_timestamp("time", time)
-            offer = limits.run_silently(self._offer, features, moment)
+            offer = limits.run_silently(self._offer, features, moment, self._pending.sums)
             num_arms = len(offer.arms)
             if names is not None and len(names) != num_arms:
                 raise ArgumentError("names", f"be one for each of {num_arms} arms", names, f"{len(names)}")
@@ -214,7 +214,8 @@ class Bandit(SavedBandit):
     def scores(self, features: Any, *, time: Timestamp | None = None) -> np.ndarray:
         """Return indices `[num_arms]` of arms `[num_arms, dim]` in the next decision. Nothing is decided."""
         with self._lock:
-            return limits.run_silently(self._offer, features, to_timestamp("time", time)).scores
+            sums = None if self._pending.sums is None else self._pending.sums.copy()
+            return limits.run_silently(self._offer, features, to_timestamp("time", time), sums).scores
 
     def top(self, features: Any, k: int, *, time: Timestamp | None = None) -> list[int]:
         """Return the `k` arms of the highest scores, the best first. Nothing is decided."""
@@ -239,10 +240,9 @@ class Bandit(SavedBandit):
                     self._pending.remove(id, Outcome.EXPIRED)
             return len(entries) - len(self._pending.waiting)
 
-    def _offer(self, features: Any, moment: float) -> Offer:
+    def _offer(self, features: Any, moment: float, sums: WaitingSums | None) -> Offer:
         """Return the offer of the next round."""
         self._offered = arms = limits.require_decision_arms(features, self._dim)
-        sums = self._pending.sums
         waiting = None if sums is None else sums.gram(self._pending.num_decisions)
         return self._decider.offer(arms, self._num_rounds, moment, waiting)
 

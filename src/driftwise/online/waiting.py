@@ -1,7 +1,9 @@
 """Sums of the decisions that wait for their rewards, which count in the widths of confidence intervals."""
 
+import copy
 from collections import OrderedDict
 from collections.abc import Iterable
+from typing import Self
 
 import numpy as np
 
@@ -51,6 +53,12 @@ class WaitingSums:
         while self._summed and next(iter(self._summed.values()))[0] < oldest:
             self._subtract(next(iter(self._summed)))
         return self._gram if self._summed else None
+
+    def copy(self) -> Self:
+        """Return the same sums, which may be asked while these stay as they are."""
+        other = copy.copy(self)
+        other._gram, other._new, other._summed = self._gram.copy(), self._new.copy(), self._summed.copy()
+        return other
 
     def to_tensors(self) -> Tensors:
         """Return the sums as they are, to the last bit."""

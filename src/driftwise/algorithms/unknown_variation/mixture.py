@@ -129,6 +129,16 @@ class MixtureOfMemories(Wrapper):
         constant = xp.full_like(features[..., :1], CONSTANT)
         return xp.concat([features / unit, constant], axis=-1)
 
+    def planning_unit(self, state: MixtureState, features: FeatureTable) -> Array:
+        """Return the unit of features in a plan: the length of the longest before any are learnt from."""
+        xp, squares = namespace(features.values), features.values**2
+        squares = xp.sum(squares, axis=-1)
+        if features.present is not None:
+            squares = xp.where(features.present, squares, 0.0)
+        length = xp.sqrt(xp.max(squares))
+        length = xp.where(length > 0, length, xp.ones_like(length))
+        return xp.where(state.tick == 0, length, state.unit)
+
     def reward_unit(self, state: MixtureState) -> Array:
         """Return the deviation of the noise, 1 if it is 0."""
         xp, deviation = namespace(state.unit), self.noise.deviation(state.noise.errors)[0]
@@ -154,7 +164,7 @@ class MixtureOfMemories(Wrapper):
 
     def plan(self, state: MixtureState, features: FeatureTable, key: Key) -> Plan:
         xp, agent = namespace(features.values), self.base
-        features = self.extend_table(features, state.unit)
+        features = self.extend_table(features, self.planning_unit(state, features))
         if self.weighing == "together" and self.decision in ("heaviest", "draw"):  # no other has to plan
             chosen = self.choose_memory(state.log_weights, key)
             agent = index_part(agent, chosen)

@@ -111,9 +111,12 @@ class MixtureDecider:
             unit, (rows, given) = math.sqrt(self._variance) or 1.0, self._rows
             if len(rows) != len(arms):
                 self._rows = rows, given = _extended_rows(len(arms), self._dim)
-            np.divide(arms, self._unit, given)
+            length = self._unit
+            if not self._tick:  # as `planning_unit` has it
+                length = math.sqrt(np.vecdot(arms, arms).max()) or 1.0
+            np.divide(arms, length, given)
             if waiting is not None:
-                scale = np.full(self._dim, 1 / self._unit)
+                scale = np.full(self._dim, 1 / length)
                 scale[-1] = CONSTANT
                 waiting = scale[:, None] * scale * waiting
         key = None if self._leads and not self._samples else self.draws.key(number)
