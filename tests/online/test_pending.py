@@ -14,8 +14,12 @@ from hypothesis import strategies as st
 
 from driftwise.base import times as base_times
 from driftwise.online import Bandit, EpisodicAgent, Outcome, bandit_files, load
-from driftwise.online.decisions import LayeredDict
+from driftwise.online import waiting as online_waiting
+from driftwise.online.deciders.definition import Choice
+from driftwise.online.decisions import LayeredDict, PendingDecisions
+from driftwise.online.waiting import WaitingSums
 from tests.online.streams import bits, make
+from tests.reference.waiting_decisions import Made, WaitingDecisions
 
 ARMS = np.array([[0.6, 0.0, 0.8], [0.1, 0.5, 0.2]])
 
@@ -97,6 +101,72 @@ def test_layers_are_an_ordered_dictionary_whatever_is_frozen_meanwhile(seed):
         assert list(layers.items()) == list(plain.items())
         assert (len(layers), number in layers) == (len(plain), number in plain)
         assert dict(frozen) == was
+
+
+@pytest.mark.parametrize("many", [1000, 3])  # removals after which rounding is removed
+@given(
+    actions=st.lists(st.sampled_from(["decide", "decide", "reward", "ask", "save"]), max_size=60),
+    limit=st.sampled_from([3, 40]),
+    seed=st.integers(0, 99),
+)
+def test_sums_of_waiting_decisions_are_those_over_all_that_count(many, actions, limit, seed):
+    """However late rewards come, whatever expires, and bit for bit after a save."""
+    rng, dim, plain = np.random.default_rng(seed), 3, WaitingDecisions()
+    pending = PendingDecisions(limit, limit, None, sums=(sums := WaitingSums(dim)))
+
+    def ask() -> None:
+        num, copied = pending.num_decisions, sums.copy()
+        expected = plain.gram(num, dim)
+        for _ in range(2):
+            gram = sums.gram(num)
+            assert (gram is None) == (not plain.counting)
+            np.testing.assert_allclose(0 if gram is None else gram, expected, rtol=0, atol=1e-9)
+            assert bits(copied.gram(num)) == bits(gram)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(online_waiting, "_MANY", many)
+        for action in actions:
+            if action == "decide":
+                ask()
+                number, features = pending.num_decisions, rng.normal(size=dim)
+                id = pending.add(Choice(0, 0.0, 0.0, features, None), str(number), 0.0)
+                plain.counting[id] = Made(number, features)
+                plain.counting = {id: plain.counting[id] for id in plain.counting if id in pending.waiting}
+            elif action == "ask":
+                ask()
+            elif action == "save":
+                rows = [(id, entry.number, entry.choice.features) for id, entry in pending.waiting.items()]
+                restored = WaitingSums(dim)
+                restored.restore(sums.to_tensors(), rows)
+                pending.sums = sums = restored
+            elif pending.waiting:
+                id = str(rng.choice([*pending.waiting]))
+                plain.reward(id, pending.num_decisions, pending.waiting[id].number)
+                pending.remove(id, Outcome.REPEATED)
+        ask()
+
+
+@pytest.mark.parametrize("options", [{}, dict(decision="variance"), dict(algorithm="adaptive_lin_ts")], ids=str)
+def test_with_decisions_that_wait_neither_looking_nor_a_file_changes_anything(options):
+    rng, seen = np.random.default_rng(0), Bandit(dim=2, seed=1, **options)
+    alone, late = Bandit(dim=2, seed=1, **options), list[str]()
+    for t in range(40):
+        arms = rng.normal(size=(3, 2))
+        if t % 4:
+            scores = seen.scores(arms)
+        if t % 9 == 8:
+            seen = Bandit.from_bytes(seen.to_bytes())
+        one, other = (bandit.decide(arms, id=t) for bandit in (seen, alone))
+        assert one.scores.tolist() == other.scores.tolist()
+        assert t % 4 == 0 or one.scores.tolist() == scores.tolist()
+        late.append(one.id)
+        if t % 4 and t > 5:
+            seen.scores(arms)
+            reward, id = float(rng.normal()), late.pop(0 if t % 5 else -1)
+            for bandit in (seen, alone):
+                bandit.learn(id, reward)
+    ends = [(each.state, *each._pending.sums.to_tensors().values()) for each in (seen, alone)]
+    assert bits(ends[0]) == bits(ends[1])
 
 
 def test_a_file_is_of_one_moment_although_decisions_and_rewards_go_on(tmp_path, monkeypatch):
