@@ -132,29 +132,43 @@ def test_a_mixture_of_one_memory_is_that_agent():
         np.testing.assert_array_equal(one.plan.q, other.plan.q)
 
 
-def decisions(agent: Any, *, unit: float = 1.0, constant: float = 0.0) -> list[int]:
-    """Arms chosen in 60 rounds of random features, the first of them 1, and rewards in some unit."""
-    generator = np.random.default_rng(3)
-    state, chosen = agent.init(FeatureTable(np.zeros((4, 3)))), []
-    for t in range(60):
-        features = FeatureTable(np.concatenate([np.ones((4, 1)), generator.normal(size=(4, 2))], axis=1))
-        rewards = features.values @ [0.3, 1.0, -0.5 * (-1) ** (t // 30)] + generator.normal(size=4)
-        plan = agent.plan(state, features, random.fold(KEY, t))
-        arm = int(agent.act(plan, 0, 0, 0.5))
-        nowhere, taken = np.zeros(1, dtype=np.int32), np.array([arm], dtype=np.int32)
-        earned = unit * rewards[taken] + constant
-        state = agent.update(
-            state, features, plan, Episode(nowhere, taken, features.values[taken], earned, nowhere)
+def bandit_of(kind: str, *, added: float = 0.0, unit: float = 1.0, size: float = 1.0) -> LinearBandit:
+    """Three arms whose rewards have an amount more and a unit, and whose features have another one."""
+    rows, constant = np.eye(3), np.ones(3)  # the parameter that gives all arms a reward of one
+    if kind == "blocks":
+        rows, constant = np.kron(rows, [0.6, 0.8]), np.tile([0.6, 0.8], 3)
+    if kind == "dense":
+        rows, constant = (
+            np.array([[0.1, 0.2, 0.5], [-0.6, 0.3, 0.5], [0.4, -0.4, 0.5]]),
+            np.array([0, 0, 2.0]),
         )
-        chosen.append(arm)
-    return chosen
+    first = np.linspace(0.5, -0.7, len(constant))
+    thetas = [(unit * (theta + added * constant) / size).tolist() for theta in (first, -first)]
+    path = dw.paths.Mixture(thetas, dw.drift.Abrupt((40,), num_anchors=2))
+    return LinearBandit(dw.arms.FixedArms((size * rows).tolist()), path, noise_scale=0.2 * unit)
 
 
-@pytest.mark.parametrize("changed", [dict(unit=1024.0), dict(constant=100.0)], ids=str)
 @pytest.mark.parametrize("recipe", [adaptive_lin_ucb, adaptive_lin_ts])
-def test_neither_the_unit_of_rewards_nor_a_constant_in_them_changes_a_decision(recipe, changed):
-    """A constant where a feature is constant."""
-    assert decisions(recipe(BANDIT)) == decisions(recipe(BANDIT), **changed)
+@pytest.mark.parametrize("kind", ["one-hot", "blocks", "dense"])
+def test_neither_units_nor_an_amount_that_is_added_to_all_rewards_change_a_run(kind, recipe):
+    regret = []
+    changes: list[dict[str, float]] = [{}, dict(added=-200.0, unit=1e8), dict(unit=1e-8, size=1e-3)]
+    for change in changes:
+        environment = bandit_of(kind, **change)
+        agent = recipe(environment.spec, shortest=4, longest=16)
+        run = dw.simulate(agent, environment, num_episodes=80, num_runs=2, seed=0)
+        regret.append(run.regret / change.get("unit", 1.0))
+    for each in regret[1:]:
+        np.testing.assert_allclose(each, regret[0], rtol=0, atol=1e-6)
+    assert regret[0].std() > 0
+
+
+@pytest.mark.parametrize("dim", [1, 3, 20])
+def test_no_memory_raises_an_alarm_before_it_has_five_samples_for_each_dimension(dim):
+    agent = adaptive_lin_ucb(Spec.bandit(dim=dim, num_arms=2))
+    for size in (5 * dim - 1, 5 * dim, 100 * dim):
+        alarm = agent.alarm(*(np.array(value) for value in (0.0, 0.2, size, size / 3, 50)))
+        assert alarm == (size >= 5 * dim)
 
 
 @pytest.mark.parametrize(

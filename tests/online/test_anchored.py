@@ -253,7 +253,10 @@ def test_a_waiting_decision_of_a_mixture_keeps_one_arm(options):
     for offered in (50, 1, 2):
         bandit.decide(rng.normal(size=(offered, 3)), id=offered)
     assert {entry.choice.features.size for entry in bandit._pending.waiting.values()} == {3}
-    again, length = Bandit.from_bytes(bandit.to_bytes()), np.linalg.norm(bandit._pending.waiting["50"].choice[3])
+    again, length = (
+        Bandit.from_bytes(bandit.to_bytes()),
+        np.linalg.norm(bandit._pending.waiting["50"].choice[3]),
+    )
     for each in (bandit, again):
         each.learn(50, 7.0)
         each.learn(2, 8.0)

@@ -87,7 +87,9 @@ def test_matrices_that_rounding_has_made_indefinite_are_solved_all_the_same():
     one, other = NumpyMixture(*given), CompiledMixture(*given)
     for _ in range(2):
         for j in range(num):
-            for pair in zip(*(run_silently(each.bounds, j, arms, Width(2.0)) for each in (one, other)), strict=True):
+            for pair in zip(
+                *(run_silently(each.bounds, j, arms, Width(2.0)) for each in (one, other)), strict=True
+            ):
                 np.testing.assert_allclose(*pair, rtol=1e-7)
         given = np.ones(2), 4.0, 1.0, 3.0, 1.0, 0.1, math.inf
         assert run_silently(other.learn, *given) == pytest.approx(run_silently(one.learn, *given), rel=1e-7)
@@ -183,7 +185,9 @@ def bad_values(name: str, good: Any) -> list[tuple[Any, type[Exception], str]]:
     shapes = np.ones((1, *good.shape)), np.ones(good.shape[:-1]), np.ones((*good.shape[:-1], 7))
     layouts = np.repeat(good, 2, axis=-1)[..., ::2], good.T if good.ndim > 1 else good[::-1]
     formats = good.astype(np.float32), good.astype(">f8"), good.astype(int), crooked, bytearray(b"abc")
-    others = [([1.0, 2.0], "list"), (4096, "int"), (None, "NoneType")][: 2 if name in ("gram_sq", "waiting") else 3]
+    others = [([1.0, 2.0], "list"), (4096, "int"), (None, "NoneType")][
+        : 2 if name in ("gram_sq", "waiting") else 3
+    ]
     found: list[tuple[Any, type[Exception], str]] = [
         *((bad, ValueError, f"({name}|gram): expected (the shape|1 to 32768 mem)") for bad in shapes),
         *((bad, ValueError, f"{name}: expected (an aligned array in C order|the shape)") for bad in layouts),

@@ -130,7 +130,10 @@ def cases() -> dict[str, Case]:
     for name in ("adaptive_lin_ucb", "adaptive_lin_ts"):
         agent = build(large, name, longest=16)
         case = Case(agent, MixtureDecider, jump=5.0, num=8, atol=1e-7)
-        found |= {f"many dimensions {name}": case, f"exact, many dimensions {name}": case._replace(exact=True)}
+        found |= {
+            f"many dimensions {name}": case,
+            f"exact, many dimensions {name}": case._replace(exact=True),
+        }
     return found
 
 

@@ -236,7 +236,9 @@ def test_where_no_range_is_known_outliers_are_clipped_and_a_change_that_stays_is
     assert predicted(clipping, usual) == predicted(believing, usual)
     wrong_unit = np.append(50.0, usual[:1])
     far = [abs(predicted(bandit, wrong_unit) - 0.5) for bandit in (clipping, believing)]
-    assert max(far) < 0.1 if algorithm == {} else far[0] < 0.1 < far[1]  # the adaptive ones clip by themselves
+    assert (
+        max(far) < 0.1 if algorithm == {} else far[0] < 0.1 < far[1]
+    )  # the adaptive ones clip by themselves
     assert (clipping.summary().outside, believing.summary().outside) == (1, 0)
     assert abs(predicted(clipping, 100 * usual) - predicted(believing, 100 * usual)) < 5
     history = np.append(np.full(50, 0.5) + 0.1 * rng.normal(size=50), 50.0)

@@ -1,16 +1,21 @@
 """The engine equals the textbook: OPT-WLSVI from stored history, counts on one-hot features, D-LinUCB."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import driftwise as dw
 from driftwise.algorithms import lsvi_ucb, opt_wlsvi
-from driftwise.base import Sample, random
+from driftwise.base import Episode, FeatureTable, Moments, Sample, Spec, random
 from driftwise.environments import LinearMdp, combination_lock, random_linear_mdp
-from driftwise.parts import ExponentialWeights, Greedy, LeastSquares, NoForgetting, Ucb, Uniform
+from driftwise.online.deciders.memories import Width
+from driftwise.parts import ExponentialWeights, Greedy, LearntNoise, LeastSquares, NoForgetting, Ucb, Uniform
+from driftwise.parts.least_squares import prior_excess
 from tests.examples import SPEC, STATIONARY, assert_fields_close, make
 from tests.reference import bandits, planning
 from tests.reference import opt_wlsvi as textbook
@@ -215,3 +220,46 @@ def test_actions_follow_the_probabilities_of_the_plan_which_treats_what_is_alike
 
 def _planning(environment: LinearMdp) -> tuple:
     return environment.to_arrays().table, random.key(0)
+
+
+@given(seed=st.integers(0, 99), dim=st.integers(1, 4), ridge=st.floats(0.01, 3), variance=st.floats(1e-6, 9))
+def test_the_excess_of_a_learnt_prior_is_its_formula(seed, dim, ridge, variance):
+    """ρ = λ(λτ²/s² − 1)₊ with τ² = ‖w‖²/√r and r = d − λ tr Λ⁻¹, at least 1."""
+    rng, expected = np.random.default_rng(seed), []
+    rows, cross = rng.normal(size=(2, dim // 2 + 1, dim)), rng.normal(size=(2, dim))
+    variances = np.array([variance, 0.0])  # without noise there is none
+    grams = [ridge * np.eye(dim) + each.T @ each for each in rows]
+    for gram, target, noise in zip(grams, cross, variances, strict=True):
+        weights, known = np.linalg.solve(gram, target), float(dim)
+        for value in np.linalg.eigvalsh(gram):
+            known -= ridge / value
+        size = sum(w * w for w in weights) / max(known, 1.0) ** 0.5
+        expected.append(ridge * max(ridge * size / noise - 1, 0.0) if noise > 0 else 0.0)
+    moments = Moments(np.stack(grams), None, cross[..., None], ridge, *[np.zeros(2)] * 5, None)
+    excess = prior_excess(np.linalg.inv(moments.gram), moments, variances)
+    np.testing.assert_allclose(excess, expected, rtol=1e-7, atol=1e-9)
+    width = [Width(1.0, ridge, noise) for noise in variances]
+    for one, gram, target, found in zip(width, grams, cross, excess, strict=True):  # as deciders have it
+        weights, trace = np.linalg.solve(gram, target), np.trace(np.linalg.inv(gram))
+        if one.variance > 0:
+            assert one.excess(weights, lambda: trace) == pytest.approx(found, rel=1e-7, abs=1e-9)
+
+
+def test_a_learnt_prior_explores_what_was_never_tried_whatever_the_noise():
+    """The width of a direction without samples is the root of τ², not of the variance of little noise."""
+    agent = LeastSquares(
+        Spec.bandit(dim=2, num_arms=2), NoForgetting(), Ucb(1.0), 0.5, noise=LearntNoise(), prior="learnt"
+    )
+    table, nowhere = FeatureTable(np.eye(2)), np.zeros(1, dtype=np.int32)
+    state, key = agent.init(table), random.key(0)
+    for t in range(30):
+        plan = agent.plan(state, table, key)
+        reward = np.array([5.0 + 1e-3 * (-1) ** t])
+        state = agent.update(state, table, plan, Episode(nowhere, nowhere, table.values[:1], reward, nowhere))
+    bonus = agent.plan(state, table, key).bonus[0, 0]
+    assert bonus[1] == pytest.approx(5.0, rel=0.05)
+    assert bonus[0] < 0.1 * bonus[1]
+    with pytest.raises(ValueError, match="prior must be 'given' without noise"):
+        replace(agent, noise=None)
+    with pytest.raises(ValueError, match="prior must be 'given' without noise, or where exploration"):
+        replace(agent, exploration=Ucb(1.0, "single"))

@@ -61,12 +61,15 @@ def test_scores_are_the_predictive_density_of_conjugate_regression():
     np.testing.assert_allclose(total, multivariate_t(np.zeros(12), shape, df=3.0).logpdf(rewards), rtol=1e-9)
 
 
-@pytest.mark.parametrize(("scale", "least"), [(0.0, 0.0), (0.7, 0.0), (0.0, 2.2)])
-def test_scores_equal_their_definition_under_exponential_weights(scale, least):
-    options: dict[str, Any] = dict(scale=scale, least=least, max_degrees=5.0)
+@pytest.mark.parametrize(
+    ("scale", "least", "lost"), [(0.0, 0.0, 0), (0.7, 0.0, 0), (0.0, 2.2, 0), (0.0, 0.0, 1)]
+)
+def test_scores_equal_their_definition_under_exponential_weights(scale, least, lost):
+    options: dict[str, Any] = dict(scale=scale, least=least, max_degrees=5.0, lost=lost)
     learnt, memory, noise = LearntNoise(count=2.0, **options), Memory(0.8, 0.5), Noise(0.9, **options)
-    found = scored(bandit(ExponentialWeights(0.8)), learnt, rounds(20), ExponentialWeights(0.9))
-    for episode, (score, sums) in zip(rounds(20), found, strict=True):
+    episodes = [one._replace(rewards=one.rewards * (t >= lost)) for t, one in enumerate(rounds(20))]
+    found = scored(bandit(ExponentialWeights(0.8)), learnt, episodes, ExponentialWeights(0.9))
+    for episode, (score, sums) in zip(episodes, found, strict=True):
         ((error, doubt),) = memory.forecast(episode, np.zeros((2, 1)))
         np.testing.assert_allclose(learnt.variance(sums.errors)[0], noise.variance, rtol=1e-10)
         np.testing.assert_allclose(score, noise.score(error, doubt), rtol=1e-9)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from driftwise.base import Forgetting, Moments, Radius, Sample, WeightFunction
 from driftwise.base.jax_backend import register_parts
 from driftwise.parts.forgetting import ExponentialWeights, NoForgetting, PeriodicRestart, SlidingWindow
-from driftwise.parts.radii import ConfidenceRadius, Phases
+from driftwise.parts.radii import ConfidenceRadius, GrowingRadius, Phases
 from driftwise.parts.regression import empty_moments
 from driftwise.theory.confidence import log_failure
 
@@ -64,7 +64,17 @@ def test_every_radius_is_the_formula_of_its_lemma(radius, forgetting):
         np.testing.assert_allclose(radius.at(moments), plainly(radius, forgetting, moments), rtol=1e-12)
 
 
-@pytest.mark.parametrize("radius", EXAMPLES, ids=str)
+@pytest.mark.parametrize("forgetting", FORGETTINGS, ids=str)
+def test_a_growing_radius_has_the_root_of_the_logarithm_of_the_samples_that_count(forgetting):
+    radius = GrowingRadius(0.8, 0.3)
+    for num in (0, 1, 13, 400):
+        moments, weight = moments_after(num, forgetting), float(forgetting.weights(num).sum())
+        expected = 0.8 * math.sqrt(1 + 0.3 * math.log(1 + weight / moments.gram.shape[-1]))
+        np.testing.assert_allclose(radius.at(moments), expected, rtol=1e-12)
+        assert radius.value(moments.gram.shape[-1], weight) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("radius", [*EXAMPLES, GrowingRadius(0.8, 0.3)], ids=str)
 def test_numpy_and_jax_give_the_same_radius_in_the_precision_of_the_moments(radius):
     moments = moments_after(37)
     single = jax.tree.map(lambda a: np.asarray(a, np.float32 if a.dtype == float else a.dtype), moments)
