@@ -92,6 +92,10 @@ class LeastSquares(ExploringAgent, Forecaster):
             raise ArgumentError("forgetting", expected, self.forgetting)
 
     @property
+    def counts_waiting(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.prior == "learnt"
+
+    @property
     def needs(self) -> tuple[type, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         is_needed = self.rewards == "known", self.successors == "features", self.steps == "shared"
         return tuple(itertools.compress((MeanRewards, SuccessorProjection, SharedSteps), is_needed))

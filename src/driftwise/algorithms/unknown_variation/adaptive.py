@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Annotated, Any, Literal, TypedDict, Unpack
+from typing import Annotated, Any, Literal, TypedDict, Unpack, get_args
 
 from driftwise.algorithms.algorithm import register
 from driftwise.algorithms.bandits.bandit_agent import bandit_agent, require_bandit
@@ -13,7 +13,7 @@ from driftwise.base import Agent, Forecaster, Numeric, Spec
 from driftwise.base.part import expand_grid, get_grids, stack_parts
 from driftwise.base.schema import add_defaults
 from driftwise.base.times import to_seconds
-from driftwise.base.validation import ArgumentError, require_count
+from driftwise.base.validation import ArgumentError, require_choice, require_count
 from driftwise.parts import ClockWeights, ExponentialWeights, FixedShare, LearntNoise
 from driftwise.parts.exploration import Exploration, Thompson, Ucb
 from driftwise.parts.forgetting import NoForgetting
@@ -85,7 +85,9 @@ def mixture(base: Any, origin: Origin = "zero", **mixing: Unpack[Mixing]) -> Mix
         fresh = "at_alarm" if can_be_copied(candidates) else "never"
     noise, outlier = _NOISE_OF_MDPS if base.spec.horizon > 1 else _NOISE, 0.0
     if origin == "learnt":  # as the first reward, whose error is 0
-        noise, outlier = dataclasses.replace(noise, lost=1.0), _OUTLIER
+        noise = dataclasses.replace(noise, lost=1.0)
+    if base.counts_waiting:
+        outlier = _OUTLIER
     weights = FixedShare(options["share"], options["favour"]), noise, _NOISE_FORGETTING
     decision, weighing = options["decision"], options["weighing"]
     return MixtureOfMemories(candidates, *weights, decision, weighing, origin, fresh, outlier)
@@ -108,7 +110,12 @@ def adaptive(base: Agent | Sequence[Agent], **mixing: Unpack[Mixing]) -> Mixture
 
 @register(exploration="UCB in units of the learnt noise", problem="linear bandit", **_ROW)
 def adaptive_lin_ucb(
-    spec: Spec, *, radius: Numeric = 0.8, ridge: Numeric = 0.2, **mixing: Unpack[Mixing]
+    spec: Spec,
+    *,
+    radius: Numeric = 0.8,
+    ridge: Numeric = 0.2,
+    origin: Origin = "learnt",
+    **mixing: Unpack[Mixing],
 ) -> MixtureOfMemories:
     r"""Linear UCB that knows neither how fast to forget nor how large the noise is.
 
@@ -119,35 +126,44 @@ def adaptive_lin_ucb(
     Args:
       radius: $c \ge 0$, in standard deviations of a forecast.
       ridge: $\lambda > 0$, for features of a length of about 1, and rewards in units of the noise.
+      origin: `"zero"` where the mean reward of features that are all 0 is known to be 0.
     When to use: you do not know how fast the problem drifts, or how large the noise is. Start here.
     When not: you need a bound on regret. A known memory saves the cost of the others.
     """
-    return _mixture_of_one(_bandit(spec, Ucb(GrowingRadius(radius, _GROWTH)), ridge), "learnt", **mixing)
+    return _bandit(spec, Ucb(GrowingRadius(radius, _GROWTH)), ridge, origin, **mixing)
 
 
 @register(exploration="Thompson sampling", problem="linear bandit", **_ROW)
 def adaptive_lin_ts(
-    spec: Spec, *, scale: Numeric = 0.5, ridge: Numeric = 0.2, **mixing: Unpack[Mixing]
+    spec: Spec,
+    *,
+    scale: Numeric = 0.5,
+    ridge: Numeric = 0.2,
+    origin: Origin = "learnt",
+    **mixing: Unpack[Mixing],
 ) -> MixtureOfMemories:
     r"""Thompson sampling that knows neither how fast to forget nor how large the noise is.
 
     A memory is drawn with its weight, then a parameter from its posterior.
     Args:
       scale: $a \ge 0$, in standard deviations of a forecast; 1 is the Bayesian choice.
-      ridge: $\lambda > 0$, as in `adaptive_lin_ucb`.
+      ridge, origin: as in `adaptive_lin_ucb`.
       decision: `"draw"` unless given.
     When to use: you know neither the pace of the drift nor the noise, and want random choices.
     When not: you need a bound on regret, or the same choice from the same data.
     """
-    agent = _bandit(spec, Thompson(scale), ridge)
-    return _mixture_of_one(agent, "learnt", **{"decision": "draw", **mixing})
+    return _bandit(spec, Thompson(scale), ridge, origin, **{"decision": "draw", **mixing})
 
 
-def _bandit(spec: Spec, exploration: Exploration, ridge: Numeric) -> LeastSquares:
-    """Return the base of an adaptive bandit, which has one feature more, the constant."""
+def _bandit(
+    spec: Spec, exploration: Exploration, ridge: Numeric, origin: Origin, **mixing: Unpack[Mixing]
+) -> MixtureOfMemories:
+    """Return an adaptive bandit; its memories have one feature more, the constant, where they learn it."""
     require_bandit(spec)
-    spec, noise = dataclasses.replace(spec, dim=spec.dim + 1), LearntNoise(lost=1.0)
-    return bandit_agent(spec, NoForgetting(), exploration, ridge, noise=noise, prior="learnt")
+    is_learnt = require_choice("origin", origin, get_args(Origin)) == "learnt"
+    inner, noise = dataclasses.replace(spec, dim=spec.dim + is_learnt), LearntNoise(lost=float(is_learnt))
+    agent = bandit_agent(inner, NoForgetting(), exploration, ridge, noise=noise, prior="learnt")
+    return _mixture_of_one(agent, origin, **mixing)
 
 
 @register(exploration="UCB", problem="linear MDP", **_ROW)

@@ -60,8 +60,8 @@ class MixtureOfMemories(Wrapper):
     `origin="learnt"` regresses the rewards of a bandit on its features and a constant, so that no decision
     depends on an amount that is added to all rewards, nor on the unit of features: rewards are counted from
     the first one, features divided by the length of the first that are learnt from, and bases have one
-    dimension more. A reward that is farther than `outlier` standard deviations from the forecast of the
-    heaviest memory is then learnt as if it were that far (0: any).
+    dimension more. With bases of `prior="learnt"`, a reward that is farther than `outlier` standard deviations
+    from the forecast of the heaviest memory is learnt as if it were that far; 0 means never.
 
     `fresh="at_alarm"` restarts the last memory from a copy of the heaviest when its weight falls below twice
     its reallocation share, and below half of its prior, while it holds more than twice the episodes of the
@@ -82,8 +82,8 @@ class MixtureOfMemories(Wrapper):
     def __post_init__(self) -> None:
         if self.origin == "learnt" and (self.base.spec.horizon > 1 or self.base.spec.dim < 2):
             raise ArgumentError("origin", "be 'zero' unless bases are bandits of two dimensions", self.origin)
-        if self.origin == "zero" and np.any(self.outlier):
-            raise ArgumentError("outlier", "be 0 unless origin='learnt'", self.outlier)
+        if np.any(self.outlier) and not self.base.counts_waiting:
+            raise ArgumentError("outlier", "be 0 unless bases have prior='learnt'", self.outlier)
         if self.fresh == "at_alarm" and not can_be_copied(self.base):
             expected = "be 'never' unless memories differ in exponential rates alone, the last the largest"
             raise ArgumentError("fresh", expected, self.fresh)
@@ -96,7 +96,7 @@ class MixtureOfMemories(Wrapper):
 
     @property
     def counts_waiting(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.origin == "learnt"
+        return self.base.counts_waiting
 
     @property
     def num_memories(self) -> int:
@@ -114,10 +114,11 @@ class MixtureOfMemories(Wrapper):
 
     def extend_table(self, features: FeatureTable, unit: Array) -> FeatureTable:
         """Return the table that bases see."""
+        waiting, dim = features.find(WaitingDecisions), features.values.shape[-1]
         if self.origin == "zero":
-            return features
+            own = [] if waiting is None else [WaitingDecisions(waiting.gram[:dim, :dim])]
+            return features.with_extras(*own)
         table = FeatureTable(self.extend(features.values, unit), features.present)
-        waiting = features.find(WaitingDecisions)
         if waiting is None:
             return table
         scale = self.extend(namespace(unit).ones_like(features.values[0]), unit)
@@ -207,6 +208,7 @@ class MixtureOfMemories(Wrapper):
             features = self.extend_table(features, state.unit)
             extended = self.extend(episode.features, state.unit)
             episode = episode._replace(features=extended, rewards=episode.rewards - state.origin)
+        if self.base.counts_waiting:
             episode = self._without_outlier(state, features, plan, episode)
 
         # The same values for each memory: with one for all, XLA would copy all memories to multiply.

@@ -119,6 +119,8 @@ class MixtureDecider:
                 scale = np.full(self._dim, 1 / length)
                 scale[-1] = CONSTANT
                 waiting = scale[:, None] * scale * waiting
+        elif waiting is not None:
+            waiting = np.ascontiguousarray(waiting[:-1, :-1])
         key = None if self._leads and not self._samples else self.draws.key(number)
         mixture = self._mixture
         if self._num_draws == 1:
