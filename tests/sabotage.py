@@ -323,6 +323,7 @@ BREAKS: dict[str, dict[str, Break]] = {  # by the agent that is broken; "" for c
         "features in another unit": fields(
             MixtureOfMemories, "set_origin", unit=lambda state: 2 * state.unit
         ),
+        "a first plan in another unit": scaled(MixtureOfMemories, "planning_unit", 2.0),
         "a constant of one": lambda patch: patch.setattr(mixture, "CONSTANT", 1.0),
         "a radius that does not grow": as_if(GrowingRadius, "at", growth=lambda own: 0.0),
         "noise with the first error, which is lost": as_if(LearntNoise, "variance", lost=lambda own: 0.0),

@@ -120,28 +120,30 @@ class MixtureTrace:
         self.squares = np.zeros((0, horizon))  # Σ_j w_j e_j²/(1+v_j)
         self.start = Start()
 
-    def extend(self, features: np.ndarray) -> np.ndarray:
-        """Return features in their unit and the constant, `[…, d+1]`; unchanged where no origin is learnt."""
+    def extend(self, table: FeatureTable, episode: Episode) -> tuple[FeatureTable, Episode]:
+        """Return what memories plan with and learn from, but for outliers; the first sets the start."""
         if self.subject.agent.origin == "zero":
-            return features
-        return np.insert(features / self.start.unit, features.shape[-1], _CONSTANT, axis=-1)
-
-    def counted(self, episode: Episode) -> Episode:
-        """Return the episode as memories learn from it, but for outliers; the first one sets the start."""
-        if self.subject.agent.origin != "zero" and not self.defined_scores:
+            return table, episode
+        unit = self.start.unit
+        if not self.defined_scores:  # planned in the unit of the longest arm
+            arms = table.values if table.present is None else table.values[table.present]
+            unit = np.linalg.norm(arms, axis=-1).max() or 1.0
             self.start = Start(float(episode.rewards[0]), float(np.linalg.norm(episode.features[0])) or 1.0)
+        values, features = table.values / unit, episode.features / self.start.unit
+        values, features = (
+            np.insert(rows, rows.shape[-1], _CONSTANT, axis=-1) for rows in (values, features)
+        )
         rewards = episode.rewards - self.start.origin
-        return episode._replace(features=self.extend(episode.features), rewards=rewards)
+        return FeatureTable(values, table.present), episode._replace(features=features, rewards=rewards)
 
-    def without_outlier(self, memories: list[Snapshot]) -> list[Snapshot]:
+    def clip_outlier(self, memories: list[Snapshot]) -> list[Snapshot]:
         """Return the memories with a reward within `outlier` deviations of the heaviest one's forecast."""
-        (spread, _), outlier = self.noise, self.subject.agent.outlier
         error, variance = memories[self.defined_weights[-1].mean(axis=0).argmax()].forecast
-        limit = outlier * np.sqrt(spread * (1 + variance))
-        if not outlier or len(self.squares) < _FIRST_CLIPPED or not (np.abs(error) > limit > 0).all():
+        limit = self.subject.agent.outlier * np.sqrt(self.noise[0] * (1 + variance))
+        if len(self.squares) < _FIRST_CLIPPED or not limit.all():
             return memories
         episode = memories[0].episode
-        episode = episode._replace(rewards=episode.rewards - error + np.sign(error) * limit)
+        episode = episode._replace(rewards=episode.rewards - error + np.clip(error, -limit, limit))
         return [replace(memory, episode=episode) for memory in memories]
 
     @property
@@ -175,10 +177,9 @@ class MixtureTrace:
         )
         # the weight of the last one is small, and it counts more than twice the episodes of the heaviest
         is_light = overall[-1] <= min(2 * share, 0.5) * self.subject.prior[-1]
-        is_long = (
-            longest.sum() > 2 * after.sum() and longest.sum() >= _LEAST_SAMPLES * self.subject.agent.spec.dim
-        )
-        return (heaviest, after) if self.subject.agent.fresh != "never" and is_light and is_long else None
+        size, agent = longest.sum(), self.subject.agent
+        is_long = size > 2 * after.sum() and size >= _LEAST_SAMPLES * agent.spec.dim
+        return (heaviest, after) if agent.fresh != "never" and is_light and is_long else None
 
 
 @observe_run.register
@@ -191,15 +192,12 @@ def _(
     run_key, trace = random.fold(random.key(seed), run), MixtureTrace(subject)
     for t, played in enumerate(play(agent, subject.environment, num_episodes, seed=seed, run=run)):
         keys, before, start = random.episode_keys(run_key, t), played.before, trace.start
-        table = played.features
-        if agent.origin == "learnt":
-            table = FeatureTable(trace.extend(table.values), table.present)
-        episode, memories = trace.counted(played.episode), []
+        (table, episode), memories = trace.extend(played.features, played.episode), []
         for j, (memory, history) in enumerate(zip(subject.memories, histories, strict=True)):
             state = map_tree(itemgetter(j), before.base)
             view = state, memory.agent.plan(state, table, keys[1]), table, episode, keys, played.plan
             memories.append(Snapshot(memory, t, history.before(t), *view))
-        memories = trace.without_outlier(memories)
+        memories = trace.clip_outlier(memories)
         if t % stride == 0 or t == num_episodes - 1:
             yield from memories
             mixed = replace(memories[0], plan=played.plan)

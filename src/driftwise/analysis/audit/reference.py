@@ -136,11 +136,9 @@ def _normalise(chosen: np.ndarray) -> np.ndarray:
 def own_variance(run: Snapshot) -> np.ndarray:
     """Return `s²` that the agent learns, `[H]`; 1 for agents that do not."""
     noise = run.subject.agent.noise
-    return (
-        np.ones(len(run.gram))
-        if noise is None
-        else noise_variance(noise, run.weights, run.history.squares)[0]
-    )
+    if noise is None:
+        return np.ones(len(run.gram))
+    return noise_variance(noise, run.weights, run.history.squares)[0]
 
 
 def noise_variance(

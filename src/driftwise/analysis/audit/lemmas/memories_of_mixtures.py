@@ -28,7 +28,7 @@ def mixture_noise(run: MixtureSnapshot) -> Sides:
 
 
 @lemma("ours", "identity")
-def origin(run: MixtureSnapshot) -> Sides:
+def mixture_origin(run: MixtureSnapshot) -> Sides:
     """origin = r_1 and unit = ‖φ_1‖, or 1 if that is 0; 0 and 1 before, and where no origin is learnt."""
     return np.array([run.state.origin, run.state.unit]), np.array(run.start)
 
