@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from driftwise.base import ArgumentError, Forecast, Forecaster, Forgetting, Spec
 from driftwise.base.arrays import compute_after, map_tree, namespace, scan, spd_inverse, spd_products
 from driftwise.base.knowledge import MeanRewards, SharedSteps, SuccessorProjection
 from driftwise.base.part import choice, member, number, part
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Sample
 from driftwise.parts.exploration import Exploration, ExploringAgent
 from driftwise.parts.noise import LearntNoise, forecast_episode
 from driftwise.parts.regression import empty_moments, episode_sample, linear, matvec, step_ceilings
@@ -39,7 +39,7 @@ class Caution:
 
 @part
 class LeastSquares(ExploringAgent, Forecaster):
-    """Backward induction on the weighted ridge regression of every step.
+    r"""Backward induction on the weighted ridge regression of every step.
 
     For `h = H … 1`: `w_h = Λ_h⁻¹ (cross_r + cross_P V_{h+1})`, `Q_h = φᵀw_h + perturbation`,
     `V_h = clip(max_a Q_h)`. The policy acts on the unclipped `Q_h`, ties at random.
@@ -49,9 +49,10 @@ class LeastSquares(ExploringAgent, Forecaster):
 
     `rewards="known"` learns transitions only. `successors="features"` knows features ψ of successors that
     span their measures, and projects `V_{h+1}` onto them. `steps="shared"` pools the data of all steps, for
-    models that do not depend on h. `noise` learns the noise scale, the unit of exploration. `caution`
-    down-weights samples in uncertain directions (with the squared weight in `Λ̃`); exploration must then use
-    single norms or be `CautiousUcb`.
+    models that do not depend on h. `noise` learns the noise scale $s_h$, the unit of exploration;
+    `unit="value"` adds $\sqrt\lambda(H-h+1)$ to it, so that a pair never tried is worth all that can follow.
+    `caution` down-weights samples in uncertain directions (with the squared weight in `Λ̃`); exploration must
+    then use single norms or be `CautiousUcb`.
     """
 
     spec: Spec = member(Spec)
@@ -65,6 +66,7 @@ class LeastSquares(ExploringAgent, Forecaster):
     successors: Literal["all", "features"] = choice("all", "features", default="all")
     steps: Literal["apart", "shared"] = choice("apart", "shared", default="apart")
     noise: LearntNoise | None = member(LearntNoise, default=None)
+    unit: Literal["noise", "value"] = choice("noise", "value", default="noise")
     caution: Caution | None = member(Caution, default=None)
 
     def __post_init__(self) -> None:
@@ -90,8 +92,7 @@ class LeastSquares(ExploringAgent, Forecaster):
         sample = episode_sample(self.spec, features, example, steps[:1], share)
         num_successors = self.spec.num_states if horizon > 1 else 0  # values after the last step are 0
         moments = empty_moments(sample, num_successors, self.ridge, gram_sq=self.exploration.uses_gram_sq)
-        noise = None if self.noise is None else self.noise.init(self.forgetting, steps)
-        return self.forgetting.init(moments, sample)._replace(noise=noise)
+        return self.forgetting.init(moments, sample)._replace(noise=self.initial_noise(steps))
 
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
         moments = self._moments(state)
@@ -100,7 +101,7 @@ class LeastSquares(ExploringAgent, Forecaster):
         moments = Moments(compute_after(moments.gram, inverse), gram_sq, *moments[2:])
         bonus = self.exploration.perturb(inverse, moments, features, key)
         if self.noise is not None:
-            bonus = bonus * self.noise.deviation(state.noise.errors)[:, None]
+            bonus = bonus * self.exploration_unit(state)[:, None]
         doubt = self.exploration.doubt(inverse, moments, features)
         return self._backward_induction(inverse, moments.cross, bonus, doubt, features)
 
@@ -123,10 +124,28 @@ class LeastSquares(ExploringAgent, Forecaster):
         if self.caution is not None:
             share = self.caution.shares(self._moments(state).gram, episode.features)
         sample = episode_sample(self.spec, features, episode, counts, share)
+        return self.update_moments(state, sample, None if forecast is None else forecast.squares)
+
+    def initial_noise(self, steps: Array) -> Any:
+        """Return the noise before the first sample, if it is learnt; `steps` `[H]` are zeros."""
+        return None if self.noise is None else self.noise.init(self.forgetting, steps)
+
+    def update_moments(self, state: Moments, sample: Sample, squares: Array | None) -> Moments:
+        """Return the moments after a sample, with the noise after the squared errors of its forecast."""
         learnt = self.forgetting.update(state._replace(noise=None), sample)
-        if self.noise is None or forecast is None:
+        if self.noise is None or squares is None:
             return learnt
-        return learnt._replace(noise=self.noise.update(self.forgetting, state.noise, forecast.squares))
+        return learnt._replace(noise=self.noise.update(self.forgetting, state.noise, squares))
+
+    def exploration_unit(self, state: Moments) -> Array:
+        """Return what exploration is multiplied by in each step, `[H]`; 1 where no noise is learnt."""
+        if self.noise is None:
+            return namespace(state.gram).ones(len(state.gram), dtype=state.gram.dtype)
+        noise = self.noise.deviation(state.noise.errors)
+        if self.unit == "noise":
+            return noise
+        xp = namespace(noise)
+        return noise + xp.sqrt(state.ridge) * xp.asarray(self.ceilings, dtype=noise.dtype)
 
     def forecast(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
         gram, _, cross = self._moments(state)[:3]

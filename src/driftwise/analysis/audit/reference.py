@@ -16,6 +16,8 @@ def recomputed_radius(run: Snapshot) -> np.ndarray:
     part, noise, unit = run.subject.own_radius, run.subject.agent.noise, np.ones(len(run.gram))
     if noise is not None:
         unit = np.sqrt(noise_variance(noise, run.weights, run.history.squares)[0])
+        if run.subject.agent.unit == "value":
+            unit = unit + math.sqrt(run.subject.ridge) * run.steps_left
     if isinstance(part, parts.ConfidenceRadius):
         return unit * deviation_radius(run, part, run.gram)
     if isinstance(part, parts.LocalVariationRadius):
