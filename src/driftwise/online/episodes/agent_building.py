@@ -77,8 +77,11 @@ def with_memory(agent: Agent, *, memory: int | None, tolerance: float) -> Agent:
         base: Any = with_memory(agent.base, memory=memory, tolerance=tolerance)
         return dataclasses.replace(agent, base=base)  # pyright: ignore[reportArgumentType]
     inner = agent.base if isinstance(agent, MixtureOfMemories) else agent
-    plain = isinstance(inner, LeastSquares) and inner.caution is None
-    if not plain or (inner.noise is not None and (inner is agent or inner.unit == "noise")):
+    if (
+        not isinstance(inner, LeastSquares)
+        or inner.caution is not None
+        or (inner.noise is not None and (inner is agent or inner.unit == "noise"))
+    ):
         raise ArgumentError("algorithm", "be one of plain least squares for continuous states", agent)
     if isinstance(agent, MixtureOfMemories):
         num = _MIXTURE_MEMORY if memory is None else require_count("memory", memory)
