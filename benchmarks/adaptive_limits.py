@@ -68,7 +68,7 @@ def cost() -> None:
     """Time of a simulation relative to one agent's, over the number of memories."""
     lock, plane = combination_lock(), russac_abrupt(num_rounds=6000)
     pairs: list[tuple[Any, Any, Any, int]] = [
-        (lock, opt_wlsvi(lock.spec, rate=0.98, radius=0.6), adaptive_opt_wlsvi(lock.spec, radius=0.6), 600),
+        (lock, opt_wlsvi(lock.spec, rate=0.98, radius=0.6), adaptive_opt_wlsvi(lock.spec), 600),
         (plane, d_lin_ucb(plane.spec, rate=0.98, noise_scale=1.0), adaptive_lin_ucb(plane.spec), 3000),
     ]
     for environment, one, mixture, num_episodes in pairs:

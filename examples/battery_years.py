@@ -87,7 +87,9 @@ def from_bills(env: LinearMdp, prices: np.ndarray, num_runs: int) -> dict[str, n
     agents = {
         "all days": dw.algorithms.opt_wlsvi(env.spec, rate=1.0, clip="tight", **BILLS),
         "60 days": dw.algorithms.opt_wlsvi(env.spec, rate=1 - 1 / 60, clip="tight", **BILLS),
-        "adaptive": dw.algorithms.adaptive_opt_wlsvi(env.spec, **BILLS),
+        "adaptive": dw.algorithms.adaptive(
+            dw.algorithms.opt_wlsvi(env.spec, rate=1.0, clip="tight", **BILLS)
+        ),
     }
     cents = {}
     for label, agent in agents.items():

@@ -38,8 +38,9 @@ RATES = (0.5, 0.75, 0.875, 1.0)  # memories of 2, 4 and 8
 
 def defined(agent: Any, favour: float, ridge: float, horizon: int) -> definition.Mixture:
     """A mixture of memories of 2, 4, 8 and all, by its definition."""
-    numbers: dict[str, Any] = dict(least=0.25) if horizon > 1 else dict(lost=1)
-    noises = [definition.Noise(63 / 64, max_degrees=8.0, **numbers) for _ in range(horizon)]
+    rate = 1023 / 1024 if horizon > 1 else 63 / 64
+    lost = 1 if agent.origin == "learnt" else 0
+    noises = [definition.Noise(rate, max_degrees=8.0, lost=lost) for _ in range(horizon)]
     prior = [(1 - favour) / 4] * 3 + [(1 - favour) / 4 + favour]
     memories = [definition.Memory(rate, ridge) for rate in RATES]
     return definition.Mixture(
@@ -49,7 +50,7 @@ def defined(agent: Any, favour: float, ridge: float, horizon: int) -> definition
 
 @pytest.mark.parametrize(("decision", "favour"), [("mixture", 0.0), ("heaviest", 0.4)])
 def test_mixture_equals_its_definition(decision, favour):
-    """Weights by forecasts of `r + V̄`, and an index by textbook OPT-WLSVI of each memory."""
+    """Weights by forecasts of `r + V̄`, and an index by textbook OPT-WLSVI, in units of each memory."""
     environment = random_linear_mdp(
         num_states=5, num_actions=3, dim=4, horizon=3, drift=dw.drift.Abrupt((10,)), rewards="bernoulli"
     )
@@ -62,7 +63,9 @@ def test_mixture_equals_its_definition(decision, favour):
         if t % 7 == 0:
             plans = [
                 textbook.plan(
-                    each.history, environment.features, 3, rate=each.rate, radius=0.4, ridge=0.5, clip="tight"
+                    *(each.history, environment.features, 3),
+                    **dict(rate=each.rate, radius=[0.4 * unit for unit in each.units(3)]),
+                    **dict(ridge=0.5, clip="tight"),
                 )
                 for each in mixture.memories
             ]

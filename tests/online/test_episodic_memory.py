@@ -270,9 +270,10 @@ def test_memories_that_need_more_episodes_than_are_kept_are_left_out() -> None:
 
 def test_the_last_memory_is_a_window_of_what_is_kept() -> None:
     """A mixture of one memory that forgets nothing, beside that memory alone."""
-    given: Any = dict(features=MAP, horizon=SPEC.horizon, seed=5, memory=7, radius=0.4, ridge=0.5)
-    alone = EpisodicAgent("lsvi_ucb", clip="tight", **given)
-    mixed = EpisodicAgent("adaptive_opt_wlsvi", tolerance=1e-6, **given)
+    given: Any = dict(features=MAP, horizon=SPEC.horizon, seed=5, memory=7)
+    base: Any = dict(radius=0.4, ridge=0.5, clip="tight")
+    alone = EpisodicAgent("lsvi_ucb", **base, **given)
+    mixed = EpisodicAgent("adaptive", base=dict(algorithm="lsvi_ucb", **base), tolerance=1e-6, **given)
     for one in SEEN:
         assert led_through(mixed, one) == led_through(alone, one)
     np.testing.assert_allclose(indices(mixed, SEEN[-1]), indices(alone, SEEN[-1]), rtol=0, atol=1e-9)

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import driftwise as dw
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.online import EpisodicAgent
 from driftwise.online.episodes import BlockLeastSquares
 from driftwise.online.episodes.agent_building import DEFAULT_RADIUS, default_parameters, find_blocks
@@ -66,6 +68,30 @@ def test_a_battery_is_run_well_by_agents_that_are_told_neither_radius_nor_ridge(
     assert earned.max() == pytest.approx(best_return())
     # These are at 0.99 or above; with radius 1 and ridge 0.1 at 0.89 to 0.97, with ridge 1 below 0.42.
     assert earned[-30:].mean() > 0.98 * best_return()
+
+
+def test_the_default_learns_river_swim_and_is_the_same_agent_online_as_in_a_simulation() -> None:
+    environment = dw.environments.river_swim()
+    simulated = dw.algorithms.adaptive_opt_wlsvi(environment.spec)
+    learner = EpisodicAgent(features=environment.features, horizon=20, seed=5)
+    assert isinstance(learner.agent, MixtureOfMemories)
+    assert isinstance(learner.agent.base, BlockLeastSquares)
+    inner = learner.agent.base.base
+    for name in ("ridge", "exploration", "noise", "unit", "clip", "forgetting"):
+        assert getattr(inner, name) == getattr(simulated.base, name)
+    earned = []
+    for one in dw.play(simulated, environment, 200, seed=5):  # both meet the same episodes
+        learner.begin(int(one.episode.states[0]))
+        for h in range(20):
+            assert learner.act() == one.episode.actions[h]
+            learner.observe(one.episode.rewards[h], int(one.episode.successors[h]))
+        earned.append(one.episode.rewards.sum())
+    regret: Any = {}
+    for agent in (simulated, dw.algorithms.uniform(environment.spec)):
+        result = dw.simulate(agent, environment, num_episodes=200, num_runs=2, seed=5)
+        regret[agent is simulated] = np.asarray(result.cumulative_regret)[:, -1].mean()
+    assert regret[True] < 0.4 * regret[False]
+    assert np.mean(earned[-50:]) > 2  # uniform play earns 0.1 in an episode
 
 
 def test_a_battery_is_explored_though_every_step_earns_something() -> None:

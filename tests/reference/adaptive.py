@@ -16,6 +16,7 @@ class Memory:
         self.rate, self.ridge, self.window = rate, ridge, window
         self.history: list[Episode] = []
         self.weights: list[float] = []  # of each episode
+        self.squares: list[list[float]] = []  # `e²/(1+v)` of each episode and step
 
     @property
     def held(self) -> float:
@@ -39,6 +40,17 @@ class Memory:
             mean, doubt = self.expected(h, phi, values)
             error, n = episode.rewards[h] + values[h + 1, episode.successors[h]] - mean, count_of(episode, h)
             found.append((error * math.sqrt(n), doubt * n))
+        return found
+
+    def units(self, horizon: int) -> list[float]:
+        """`s_h + √λ (H−h+1)` of each step, from the squares of its own forecasts, two of them the mean."""
+        found = []
+        for h in range(horizon):
+            squares = [row[h] for row in self.squares]
+            mean = sum(squares) / len(squares) if squares else 1.0
+            weighted = sum(w * square for w, square in zip(self.weights, squares, strict=True))
+            noise = math.sqrt((2 * mean + weighted) / (2 + sum(self.weights)))
+            found.append(noise + math.sqrt(self.ridge) * (horizon - h))
         return found
 
     def learn(self, episode: Episode) -> None:
@@ -143,14 +155,15 @@ class Mixture:
         for h, noise in enumerate(self.noises):
             squares = [row[h][0] ** 2 / (1 + row[h][1]) for row in found]
             noise.squares.append(float(np.dot(before, squares)))
-        for memory in self.memories:
+        for memory, row in zip(self.memories, found, strict=True):
+            memory.squares.append([error**2 / (1 + doubt) for error, doubt in row])
             memory.learn(episode)
         weights, last = self.weights, self.memories[-1]
         heaviest = self.memories[int(np.argmax(weights))]
         alpha = self.share or 1 / (len(self.scores) + 1)
         sunk = weights[-1] <= min(2 * alpha, 1 / 2) * self.prior[-1]
         if self.fresh and sunk and last.held > 2 * heaviest.held and last.held >= 5 * dim:
-            last.weights = list(heaviest.weights)
+            last.weights, last.squares = list(heaviest.weights), list(heaviest.squares)
             self.renewals.append(len(self.scores))
 
     def _clipped(self, episode: Episode, values: np.ndarray) -> Episode:

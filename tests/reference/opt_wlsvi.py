@@ -14,7 +14,7 @@ def plan(
     horizon: int,
     *,
     rate: float,
-    radius: float,
+    radius: float | Sequence[float],
     ridge: float,
     norm: str = "sandwich",
     clip: str = "paper",
@@ -23,10 +23,10 @@ def plan(
 ) -> Planned:
     """Lines 4–9. `literal` keeps the printed weights `η^{−τ}`, which overflow; else times `η^{t−1}`.
 
-    `shared` steps have one regression, on the samples of them all.
+    `radius` may be one for each step. `shared` steps have one regression, on the samples of them all.
     """
     num_states, num_actions, dim = features.shape
-    seen = len(history)  # t − 1
+    seen, radii = len(history), np.broadcast_to(radius, horizon)  # t − 1 episodes
     weights, values = np.zeros((horizon, dim)), np.zeros((horizon + 1, num_states))
     bonus, q = np.zeros((2, horizon, num_states, num_actions))
     first = rate**-seen if literal else 1.0  # what the regulariser is multiplied by
@@ -43,7 +43,7 @@ def plan(
         weights[h] = inverse @ target
         shape = inverse @ gram_sq @ inverse if norm == "sandwich" else inverse
         for s, a in np.ndindex(num_states, num_actions):
-            bonus[h, s, a] = radius * np.sqrt(features[s, a] @ shape @ features[s, a])
+            bonus[h, s, a] = radii[h] * np.sqrt(features[s, a] @ shape @ features[s, a])
             q[h, s, a] = features[s, a] @ weights[h] + bonus[h, s, a]
         values[h] = np.minimum(q[h].max(axis=-1), horizon - h if clip == "tight" else horizon)
         if clip != "paper":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,7 +11,17 @@ from driftwise.base import ArgumentError, Forecast, Forecaster, Forgetting, Spec
 from driftwise.base.arrays import compute_after, map_tree, namespace, scan, spd_inverse, spd_products, vecdot
 from driftwise.base.knowledge import MeanRewards, SharedSteps, SuccessorProjection
 from driftwise.base.part import choice, member, number, part
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, WaitingDecisions
+from driftwise.base.types import (
+    Array,
+    Episode,
+    FeatureTable,
+    Key,
+    Moments,
+    Numeric,
+    Plan,
+    Sample,
+    WaitingDecisions,
+)
 from driftwise.parts.exploration import Exploration, ExploringAgent
 from driftwise.parts.noise import LearntNoise, forecast_episode
 from driftwise.parts.regression import empty_moments, episode_sample, linear, matvec, step_ceilings
@@ -49,9 +59,10 @@ class LeastSquares(ExploringAgent, Forecaster):
 
     `rewards="known"` learns transitions only. `successors="features"` knows features ψ of successors that
     span their measures, and projects `V_{h+1}` onto them. `steps="shared"` pools the data of all steps, for
-    models that do not depend on h. `noise` learns the noise scale, the unit of exploration. `caution`
-    down-weights samples in uncertain directions (with the squared weight in `Λ̃`); exploration must then use
-    single norms or be `CautiousUcb`.
+    models that do not depend on h. `noise` learns the noise scale $s_h$, the unit of exploration;
+    `unit="value"` adds $\sqrt\lambda(H-h+1)$ to it, so that a pair never tried is worth all that can follow.
+    `caution` down-weights samples in uncertain directions (with the squared weight in `Λ̃`); exploration must
+    then use single norms or be `CautiousUcb`.
 
     `prior="learnt"` explores as if weights had the prior $N(0, \tau^2I)$ instead of $N(0, s^2/\lambda\,I)$
     where that is wider. The error of $\phi^\top w$ then has the variance
@@ -76,6 +87,7 @@ class LeastSquares(ExploringAgent, Forecaster):
     successors: Literal["all", "features"] = choice("all", "features", default="all")
     steps: Literal["apart", "shared"] = choice("apart", "shared", default="apart")
     noise: LearntNoise | None = member(LearntNoise, default=None)
+    unit: Literal["noise", "value"] = choice("noise", "value", default="noise")
     caution: Caution | None = member(Caution, default=None)
     prior: Literal["given", "learnt"] = choice("given", "learnt", default="given")
 
@@ -110,8 +122,7 @@ class LeastSquares(ExploringAgent, Forecaster):
         num_successors = self.spec.num_states if horizon > 1 else 0  # values after the last step are 0
         keeps = self.exploration.uses_gram_sq and self.prior == "given"
         moments = empty_moments(sample, num_successors, self.ridge, gram_sq=keeps)
-        noise = None if self.noise is None else self.noise.init(self.forgetting, steps)
-        return self.forgetting.init(moments, sample)._replace(noise=noise)
+        return self.forgetting.init(moments, sample)._replace(noise=self.initial_noise(steps))
 
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
         moments = self._moments(state)
@@ -128,7 +139,7 @@ class LeastSquares(ExploringAgent, Forecaster):
             wide, moments = spd_inverse(gram), moments._replace(gram=gram, gram_sq=gram_sq)
         bonus = self.exploration.perturb(wide, moments, features, key)
         if self.noise is not None:
-            bonus = bonus * self.noise.deviation(state.noise.errors)[:, None]
+            bonus = bonus * self.exploration_unit(state)[:, None]
         doubt = self.exploration.doubt(inverse, moments, features)
         return self._backward_induction(inverse, moments.cross, bonus, doubt, features)
 
@@ -151,10 +162,28 @@ class LeastSquares(ExploringAgent, Forecaster):
         if self.caution is not None:
             share = self.caution.shares(self._moments(state).gram, episode.features)
         sample = episode_sample(self.spec, features, episode, counts, share)
+        return self.update_moments(state, sample, None if forecast is None else forecast.squares)
+
+    def initial_noise(self, steps: Array) -> Any:
+        """Return the noise before the first sample, if it is learnt; `steps` `[H]` are zeros."""
+        return None if self.noise is None else self.noise.init(self.forgetting, steps)
+
+    def update_moments(self, state: Moments, sample: Sample, squares: Array | None) -> Moments:
+        """Return the moments after a sample, with the noise after the squared errors of its forecast."""
         learnt = self.forgetting.update(state._replace(noise=None), sample)
-        if self.noise is None or forecast is None:
+        if self.noise is None or squares is None:
             return learnt
-        return learnt._replace(noise=self.noise.update(self.forgetting, state.noise, forecast.squares))
+        return learnt._replace(noise=self.noise.update(self.forgetting, state.noise, squares))
+
+    def exploration_unit(self, state: Moments) -> Array:
+        """Return what exploration is multiplied by in each step, `[H]`; 1 where no noise is learnt."""
+        if self.noise is None:
+            return namespace(state.gram).ones(len(state.gram), dtype=state.gram.dtype)
+        noise = self.noise.deviation(state.noise.errors)
+        if self.unit == "noise":
+            return noise
+        xp = namespace(noise)
+        return noise + xp.sqrt(state.ridge) * xp.asarray(self.ceilings, dtype=noise.dtype)
 
     def forecast(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
         gram, _, cross = self._moments(state)[:3]

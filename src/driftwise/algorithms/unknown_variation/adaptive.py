@@ -24,8 +24,8 @@ from driftwise.parts.radii import GrowingRadius
 _GROWTH = 0.3  # of the radius
 _OUTLIER = 10.0  # standard deviations; how all numbers of bandits were found: docs/adaptive.md
 _NOISE = LearntNoise(max_degrees=8.0)  # heavy tails: rewards need not be Gaussian
-_NOISE_OF_MDPS = LearntNoise(least=0.25, max_degrees=8.0)  # rewards lie in [0, 1], and may be rare
 _NOISE_FORGETTING = ExponentialWeights(1 - 1 / 64)
+_NOISE_FORGETTING_OF_MDPS = ExponentialWeights(1 - 1 / 1024)  # large errors may be rare
 
 
 class Mixing(TypedDict, total=False):
@@ -83,12 +83,13 @@ def mixture(base: Any, origin: Origin = "zero", **mixing: Unpack[Mixing]) -> Mix
     fresh = options["fresh"]
     if fresh is None:
         fresh = "at_alarm" if can_be_copied(candidates) else "never"
-    noise, outlier = _NOISE_OF_MDPS if base.spec.horizon > 1 else _NOISE, 0.0
+    forgetting = _NOISE_FORGETTING_OF_MDPS if base.spec.horizon > 1 else _NOISE_FORGETTING
+    noise, outlier = _NOISE, 0.0
     if origin == "learnt":  # as the first reward, whose error is 0
         noise = dataclasses.replace(noise, lost=1.0)
     if base.counts_waiting:
         outlier = _OUTLIER
-    weights = FixedShare(options["share"], options["favour"]), noise, _NOISE_FORGETTING
+    weights = FixedShare(options["share"], options["favour"]), noise, forgetting
     decision, weighing = options["decision"], options["weighing"]
     return MixtureOfMemories(candidates, *weights, decision, weighing, origin, fresh, outlier)
 
@@ -166,19 +167,24 @@ def _bandit(
     return _mixture_of_one(agent, origin, **mixing)
 
 
-@register(exploration="UCB", problem="linear MDP", **_ROW)
+@register(exploration="UCB in units of the learnt noise", problem="linear MDP", **_ROW)
 def adaptive_opt_wlsvi(
-    spec: Spec, *, radius: Numeric = 1.0, ridge: Numeric = 0.1, **mixing: Unpack[Mixing]
+    spec: Spec, *, radius: Numeric = 1.0, ridge: Numeric = 0.001, **mixing: Unpack[Mixing]
 ) -> MixtureOfMemories:
-    r"""OPT-WLSVI that does not know how fast to forget.
+    r"""OPT-WLSVI that knows neither how fast to forget nor how much to explore.
 
-    Candidates remember 8, 16, …, 4096 episodes, and all. They forecast $r_h + \bar V_{h+1}(s_{h+1})$.
+    Candidates remember 8, 16, …, 4096 episodes, and all. They forecast $r_h + \bar V_{h+1}(s_{h+1})$. Each
+    learns its noise $s_h$ of every step, and has the bonus $\beta(s_h + \sqrt\lambda(H-h+1))\,\|\phi\|$, so
+    that a pair never tried is worth all that can follow.
     Args:
-      radius: $\beta \ge 0$, for rewards in [0, 1], not in units of a noise.
+      radius: $\beta \ge 0$, in units of the noise.
+      ridge: $\lambda > 0$, in visits; rewards should lie in [0, 1].
     When to use: you do not know how fast the MDP drifts. Start here with episodes.
     When not: you need a bound on regret. A known memory saves the cost of the others.
     """
-    agent = LeastSquares(spec, NoForgetting(), Ucb(radius), ridge, clip="tight")
+    agent = LeastSquares(
+        spec, NoForgetting(), Ucb(radius), ridge, clip="tight", noise=LearntNoise(), unit="value"
+    )
     return _mixture_of_one(agent, "zero", **mixing)
 
 

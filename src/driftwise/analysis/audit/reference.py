@@ -14,7 +14,9 @@ _TIED = np.finfo(float).eps ** (2 / 3)  # relative difference up to which indice
 
 def recomputed_radius(run: Snapshot) -> np.ndarray:
     """Return the agent's radius, `[H]`, multiplied by the learnt noise where there is one."""
-    part, unit = run.subject.own_radius, np.sqrt(own_variance(run))
+    part, unit, agent = run.subject.own_radius, np.sqrt(own_variance(run)), run.subject.agent
+    if agent.noise is not None and agent.unit == "value":
+        unit = unit + math.sqrt(run.subject.ridge) * run.steps_left
     if isinstance(part, parts.ConfidenceRadius):
         return unit * deviation_radius(run, part, run.gram)
     if isinstance(part, parts.LocalVariationRadius):

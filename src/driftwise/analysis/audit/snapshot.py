@@ -119,8 +119,7 @@ class Snapshot:
     @cached_property
     def radius(self) -> np.ndarray:
         """The algorithm's `β` of each step, `[H]`; 0 for explorations without one."""
-        noise = self.subject.agent.noise
-        unit = 1.0 if noise is None else noise.deviation(self.moments.noise.errors)
+        unit = self.subject.agent.exploration_unit(self.moments)
         radius = radius_at(self.subject.own_radius, self.moments)[..., 0]
         return np.broadcast_to(unit * radius, len(self.gram))
 

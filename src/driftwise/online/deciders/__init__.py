@@ -34,6 +34,7 @@ def make_decider(agent: Agent, seed: int, num_draws: int = 1) -> Decider:
                 forgetting=ExponentialWeights(),
                 exploration=Ucb() | Thompson(),
                 noise=LearntNoise() as noise,
+                unit="noise",
                 caution=None,
             ),
         ) if len({index_part(noise, j) for j in range(agent.num_memories)}) == 1:

@@ -1,6 +1,7 @@
 """Agents for the states of an episodic agent: default parameters, memories and blocks."""
 
 import dataclasses
+import inspect
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -42,10 +43,12 @@ def default_parameters(horizon: int) -> dict[str, float]:
 
 
 def with_defaults(algorithm: str, parameters: Mapping[str, Any], horizon: int) -> dict[str, Any]:
-    """Return the parameters, with a default radius and ridge for recipes of least squares, also in bases."""
+    """Return the parameters, with β and λ for recipes of linear MDPs that leave β open, also in bases."""
     recipe, defaults = find_algorithm(algorithm), default_parameters(horizon)
-    takes_both = defaults.keys() <= get_signature(recipe.recipe).parameters.keys()
-    complete = {**(defaults if recipe.problem == "linear MDP" and takes_both else {}), **parameters}
+    known, complete = get_signature(recipe.recipe).parameters, dict(parameters)
+    takes_both = recipe.problem == "linear MDP" and {"radius", "ridge"} <= known.keys()
+    if takes_both and known["radius"].default is inspect.Parameter.empty:
+        complete = {**defaults, **parameters}
     if "base" in complete:
         complete["base"] = _base_with_defaults(complete["base"], horizon)
     return complete
@@ -74,7 +77,11 @@ def with_memory(agent: Agent, *, memory: int | None, tolerance: float) -> Agent:
         base: Any = with_memory(agent.base, memory=memory, tolerance=tolerance)
         return dataclasses.replace(agent, base=base)  # pyright: ignore[reportArgumentType]
     inner = agent.base if isinstance(agent, MixtureOfMemories) else agent
-    if not isinstance(inner, LeastSquares) or inner.noise is not None or inner.caution is not None:
+    if (
+        not isinstance(inner, LeastSquares)
+        or inner.caution is not None
+        or (inner.noise is not None and (inner is agent or inner.unit == "noise"))
+    ):
         raise ArgumentError("algorithm", "be one of plain least squares for continuous states", agent)
     if isinstance(agent, MixtureOfMemories):
         num = _MIXTURE_MEMORY if memory is None else require_count("memory", memory)
@@ -152,7 +159,8 @@ class BlockLeastSquares(Wrapper, Forecaster):
         sample = _sample(features.get(Blocks), *steps)
         uses = self.base.exploration.uses_gram_sq
         moments = empty_moments(sample, num_states if horizon > 1 else 0, self.base.ridge, gram_sq=uses)
-        return self.forgetting.init(moments, sample)
+        noise = self.base.initial_noise(np.zeros(horizon))
+        return self.forgetting.init(moments, sample)._replace(noise=noise)
 
     def plan(self, state: Moments, features: FeatureTable, key: Key) -> Plan:
         blocks, horizon, num_states = features.get(Blocks), self.spec.horizon, self.spec.num_states
@@ -162,7 +170,7 @@ class BlockLeastSquares(Wrapper, Forecaster):
             single = exploration.norm == "single" or state.gram_sq is None
             matrix = inverse if single else inverse @ state.gram_sq @ inverse
             squared = np.maximum(blocks.at_rows(vecdot(blocks.rows @ matrix, blocks.rows)), 0)
-            bonus = exploration.radius * np.sqrt(squared)
+            bonus = exploration.radius * np.sqrt(squared) * self.base.exploration_unit(state)[:, None]
         weights, q = np.zeros((horizon, *blocks.order.shape)), bonus.reshape(horizon, num_states, -1).copy()
         values = np.zeros((horizon + 1, num_states))
         for h in reversed(range(horizon)):
@@ -176,8 +184,20 @@ class BlockLeastSquares(Wrapper, Forecaster):
         return Plan(plain, bonus.reshape(q.shape), q, self.policy(q), values[:-1])
 
     def update(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Moments:
+        forecast = None if self.base.noise is None else self.forecast(state, features, plan, episode)
+        return self._absorb(state, features, episode, forecast)
+
+    def learn(
+        self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode
+    ) -> tuple[Forecast, Moments]:
+        forecast = self.forecast(state, features, plan, episode)
+        return forecast, self._absorb(state, features, episode, forecast)
+
+    def _absorb(
+        self, state: Moments, features: FeatureTable, episode: Episode, forecast: Forecast | None
+    ) -> Moments:
         sample = _sample(features.get(Blocks), episode.features, episode.rewards, episode.successors)
-        return self.forgetting.update(state, sample)
+        return self.base.update_moments(state, sample, None if forecast is None else forecast.squares)
 
     def forecast(self, state: Moments, features: FeatureTable, plan: Plan, episode: Episode) -> Forecast:
         parts = episode.features[:, features.get(Blocks).order]
@@ -227,9 +247,9 @@ def find_blocks(features: np.ndarray) -> Blocks | None:
 def with_blocks(agent: Agent) -> Agent:
     """Return the agent with `BlockLeastSquares` in the place of its `LeastSquares`, if that is equivalent."""
     if isinstance(agent, LeastSquares):  # plans that need nothing but estimates and widths of rows
-        exploration, extras = agent.exploration, (agent.noise, agent.caution)
+        exploration = agent.exploration
         fixed = isinstance(exploration, Ucb) and not isinstance(exploration.radius, Radius)
-        plain = (fixed or isinstance(exploration, Unperturbed)) and extras == (None, None)
+        plain = (fixed or isinstance(exploration, Unperturbed)) and agent.caution is None
         return BlockLeastSquares(agent) if plain and not agent.needs else agent
     if isinstance(agent, Wrapper) and (isinstance(agent, MixtureOfMemories) or not agent.needs):
         return dataclasses.replace(agent, base=with_blocks(agent.base))  # pyright: ignore

@@ -58,7 +58,8 @@ class EpisodicAgent:
         agent.observe(reward, state, terminated=terminated)
     ```
 
-    Algorithms of least squares have a `radius` of 0.3 and a `ridge` of (0.3/H)², at most 0.01, unless given.
+    The default needs no numbers. Recipes without a radius of their own get 0.3, and a `ridge` of (0.3/H)², at
+    most 0.01, unless given.
 
     `features` is an array `[S, A, d]` where states are `0 … S−1`; then the agent keeps only sums, and equals
     run 0 of a simulation with the same seed if it plays the same episodes. Or `features` maps a state of any

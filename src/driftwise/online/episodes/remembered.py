@@ -66,6 +66,7 @@ class MemoryPlan(NamedTuple):
     weights: np.ndarray  # [H, d]
     inverse: np.ndarray  # [H, d, d]
     moments: Moments
+    unit: np.ndarray  # [H] of exploration
     shift: np.ndarray | None  # [H, d] a draw that is added to the weights
     key: Key
     bonus: Any = None  # [H, 1, A]
@@ -91,6 +92,7 @@ class MemoryPlan(NamedTuple):
             bonus = exploration.perturb(self.inverse[here], step, table, self.key)[0]
         else:
             bonus = linear(table, self.shift[h])
+        bonus = bonus * self.unit[h]
         q = linear(table, self.weights[h]) + bonus
         doubt = exploration.doubt(self.inverse[here], step, table)
         return (q, bonus) if doubt is None else mix_with_ceiling(q, bonus, doubt[0], len(self.weights) - h)
@@ -136,7 +138,8 @@ class RememberedLeastSquares(Wrapper):
             shift = exploration.perturb(inverse, moments, FeatureTable(np.eye(self.spec.dim)), key)
         kept = state.ring.filled(int(moments.tick))
         omega, targets = state.weighing.weights[: kept.rewards.shape[1]], kept.rewards.copy()
-        plan = MemoryPlan(self.base, weights, inverse, moments, shift, key, targets=targets)
+        unit = self.base.exploration_unit(moments)
+        plan = MemoryPlan(self.base, weights, inverse, moments, unit, shift, key, targets=targets)
         for h in reversed(range(self.spec.horizon)):
             weights[h] = inverse[h] @ ((omega * targets[h]) @ kept.features[h])
             if h > 0:  # the values of the states that followed the step before
@@ -163,10 +166,16 @@ class RememberedLeastSquares(Wrapper):
         sample = Sample(np.zeros((spec.horizon, spec.dim)), nothing, nothing, nothing)
         uses = self.base.exploration.uses_gram_sq
         sums = forgetting.init(empty_moments(sample, 0, self.base.ridge, gram_sq=uses), sample)
+        sums = sums._replace(noise=self.base.initial_noise(nothing))
         return SlotWeights(forgetting.init(empty_moments(tick, self.memory, 0.0, gram_sq=False), tick), sums)
 
-    def update_weights(self, weighing: SlotWeights, ring: Ring, episode: Episode) -> SlotWeights:
-        """Return the weights after an episode, which is about to replace the oldest one of the ring."""
+    def update_weights(
+        self, weighing: SlotWeights, ring: Ring, episode: Episode, squares: np.ndarray | None = None
+    ) -> SlotWeights:
+        """Return the weights after an episode, which is about to replace the oldest one of the ring.
+
+        `squares` are the squared errors of its forecasts, for an agent that learns the noise.
+        """
         clock, sums = weighing
         slot = int(sums.tick) % self.memory
         leaving, weight = ring.features[:, slot], weighing.weights[slot]
@@ -177,7 +186,8 @@ class RememberedLeastSquares(Wrapper):
             sums = sums._replace(gram=sums.gram - weight * outer, gram_sq=gram_sq)
         once = np.ones(len(leaving))
         sample = Sample(episode.features, episode.rewards, np.zeros_like(once), once)
-        updated = SlotWeights(*map(self.base.forgetting.update, (clock, sums), (_tick(slot), sample)))
+        clock = self.base.forgetting.update(clock, _tick(slot))
+        updated = SlotWeights(clock, self.base.update_moments(sums, sample, squares))
         omega = updated.weights
         return updated._replace(sums=updated.sums._replace(weight=omega.sum(), weight_sq=omega @ omega))
 
@@ -217,11 +227,12 @@ class RememberedMixture(Wrapper):
         return index_part(self._memories(), j).plan(_state_of(state, j), features, key)
 
     def update(self, state: MemoryState, features: FeatureTable, plan: Any, episode: Episode) -> MemoryState:
-        def update(memory: RememberedLeastSquares, weighing: SlotWeights) -> SlotWeights:
-            return memory.update_weights(weighing, state.ring, episode)
+        def update(memory: RememberedLeastSquares, inputs: tuple[SlotWeights, np.ndarray]) -> SlotWeights:
+            return memory.update_weights(inputs[0], state.ring, episode, inputs[1])
 
         forecast = self.forecast(state, plan, episode)
-        base = map_stacked(update, self._memories(), state.weighing.base, episode.features)
+        inputs = state.weighing.base, forecast.squares
+        base = map_stacked(update, self._memories(), inputs, episode.features)
         mixture = self.base.absorb_forecasts(state.weighing, forecast, base, base.sums.weight)
         return MemoryState(mixture, state.ring.store(int(state.weighing.tick), episode))
 
