@@ -64,7 +64,7 @@ def test_neither_an_amount_that_all_rewards_have_nor_short_features_matter(decis
 @pytest.mark.parametrize("recipe", [adaptive_lin_ucb, adaptive_lin_ts])
 def test_outliers_and_a_learnt_prior_are_recomputed(recipe: Any, origin: Any) -> None:
     """With little noise, so that the weights are larger than the ridge says."""
-    mixture = replace(recipe(BANDIT, **MEMORIES, origin=origin), outlier=1.0)
+    mixture = replace(recipe(BANDIT, **MEMORIES, origin=origin), outlier=0.2)
     environment = make_bandit(STATIONARY, noise_scale=0.03)
     assert violated(audited(mixture, environment, num_episodes=40, stride=5)) == set()
     subject = MixtureSubject(mixture, environment, 40, 0.05)

@@ -16,7 +16,7 @@ from driftwise.analysis.audit.snapshot import History, Snapshot, observe_run
 from driftwise.analysis.audit.subject import Subject
 from driftwise.base import random
 from driftwise.base.arrays import map_tree
-from driftwise.base.part import index_part, numeric_values
+from driftwise.base.part import index_part
 from driftwise.base.types import Episode, FeatureTable
 from driftwise.environments import LinearBandit, LinearMdp
 from driftwise.simulation.tasks import play
@@ -45,8 +45,7 @@ class MixtureSubject:
     @cached_property
     def memories(self) -> tuple[Subject, ...]:
         sizes = self.environment, self.num_episodes, self.delta_of_numbers
-        number = len(next(numeric_values(self.agent.base)).value)
-        agents = (index_part(self.agent.base, j) for j in range(number))
+        agents = (index_part(self.agent.base, j) for j in range(self.agent.num_memories))
         return tuple(Subject(agent, *sizes, is_memory=True) for agent in agents)
 
     @cached_property
