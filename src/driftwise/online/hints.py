@@ -32,7 +32,7 @@ def find_hints(
             f"{untried} of the {len(arms)} arms of the last decision have features that were never tried in "
             f"{num_decisions} decisions: take one now and then with `arm=`, or explore with `epsilon=`."
         )
-    memory = float(moments.weight)
+    memory = float(np.max(moments.weight))  # some count per direction
     if num_waiting >= _FEW and num_waiting > memory:
         yield (
             f"{num_waiting} decisions wait for rewards, more than the {memory:.0f} rewards that count: "
