@@ -3,7 +3,8 @@
     python -m benchmarks.adaptive [--runs 32] [--most 4000] [--choices] [words of an environment's name ...]
 
 An environment with a star is the stationary twin: its first model for ever. "Best" is the memory with the
-least mean regret in hindsight, of those that the mixture has, with the same exploration and draws. The
+least mean regret in hindsight, of those that the mixture has, with the same exploration and draws. Bandits
+have `origin="zero"`, as their rewards do; what it costs to learn the origin all the same stands behind. The
 interval of the ratio is of a jackknife over runs. `--choices` compares ways to weigh and to decide.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -78,11 +80,11 @@ def ratio(mixture: np.ndarray, alone: np.ndarray) -> tuple[float, float, float]:
     return math.exp(found.estimate), math.exp(found.low), math.exp(found.high)
 
 
-def recipe_for(environment: Environment, thompson: bool) -> Any:
+def recipe_for(environment: Environment, thompson: bool, origin: str = "zero") -> Any:
     """The recipe for an environment's problem."""
     if environment.spec.horizon > 1:
         return adaptive_opt_wlsvi
-    return adaptive_lin_ts if thompson else adaptive_lin_ucb
+    return functools.partial(adaptive_lin_ts if thompson else adaptive_lin_ucb, origin=origin)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -106,6 +108,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             alone = final_regret(agent.base, environment, num, given.runs)
             regret = final_regret(agent, environment, num, given.runs)
             value, low, high = ratio(regret, alone)
+            learnt = ""
+            if environment.spec.horizon == 1 and name == "default":
+                whole = recipe_for(environment, given.thompson, origin="learnt")(environment.spec)
+                learnt = f"  origin learnt {final_regret(whole, environment, num, given.runs).mean():9.1f}"
             logs.setdefault(name, []).append(math.log(value))
             best = int(alone.mean(axis=-1).argmin())
             rate = index_part(agent.base, best).forgetting.rate
@@ -113,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             least = f"{alone.mean(axis=-1).min():9.1f} ({memory:>4})"
             print(
                 f"{label:38} {name:20} {regret.mean():9.1f}  best {least}"
-                f"  never forget {alone[-1].mean():9.1f}  ratio {value:.2f} [{low:.2f}, {high:.2f}]",
+                f"  never forget {alone[-1].mean():9.1f}  ratio {value:.2f} [{low:.2f}, {high:.2f}]{learnt}",
                 flush=True,
             )
     for name, values in logs.items():

@@ -1,6 +1,5 @@
 """Backtests: scores against their definition, intervals against simulation, and logs of known memory."""
 
-import copy
 import math
 import re
 from pathlib import Path
@@ -41,19 +40,13 @@ def by_definition(
     mixture = Mixture(memories, [noise], prior, 0.0, fresh=False, outlier=10.0)
     values, found = np.zeros((2, 1)), []
     for phi, reward in zip(features, rewards, strict=True):
-        none = np.zeros(1, dtype=int)
-        histories = [list(memory.history) for memory in memories]
-        weights = [list(memory.weights) for memory in memories]
+        none, extended = np.zeros(1, dtype=int), np.append(phi / np.linalg.norm(features[0]), 10.0)
+        expected = [memory.expected(0, extended, values) for memory in memories]
         mixture.learn(Episode(none, none, phi[None], np.array([reward]), none), values)
-        learnt = memories[0].history[-1]  # as extended and clipped
-        row = []
-        for memory, *past in zip(memories, histories, weights, strict=True):
-            before = copy.copy(memory)
-            before.history, before.weights = past
-            m, v = before.expected(0, learnt.features[0], values)
-            error = float(learnt.rewards[0]) - m
-            row.append((norm.logpdf(error, 0, noise_scale * math.sqrt(1 + v)), error))
-        found.append(row)
+        clipped = float(memories[0].history[-1].rewards[0])
+        found.append(
+            [(norm.logpdf(clipped, m, noise_scale * math.sqrt(1 + v)), clipped - m) for m, v in expected]
+        )
     return np.array(found), mixture
 
 

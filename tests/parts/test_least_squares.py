@@ -235,7 +235,8 @@ def test_the_excess_of_a_learnt_prior_is_its_formula(seed, dim, ridge, variance)
             known -= ridge / value
         size = sum(w * w for w in weights) / max(known, 1.0) ** 0.5
         expected.append(ridge * max(ridge * size / noise - 1, 0.0) if noise > 0 else 0.0)
-    moments = Moments(np.stack(grams), None, cross[..., None], ridge, *[np.zeros(2)] * 5, None)
+    zero = np.zeros(2)
+    moments = Moments(np.stack(grams), None, cross[..., None], np.array(ridge), zero, zero, zero, zero, ())
     excess = prior_excess(np.linalg.inv(moments.gram), moments, variances)
     np.testing.assert_allclose(excess, expected, rtol=1e-7, atol=1e-9)
     weights, trace = np.linalg.solve(grams[0], cross[0]), float(np.trace(np.linalg.inv(grams[0])))

@@ -1,6 +1,7 @@
 """A mixture of memories: agents that forget differently learn from all data, and are weighed."""
 
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -60,8 +61,8 @@ class MixtureOfMemories(Wrapper):
     `origin="learnt"` regresses the rewards of a bandit on its features and a constant, so that no decision
     depends on an amount that is added to all rewards, nor on the unit of features: rewards are counted from
     the first one, features divided by the length of the first that are learnt from, and bases have one
-    dimension more. With bases of `prior="learnt"`, a reward that is farther than `outlier` standard deviations
-    from the forecast of the heaviest memory is learnt as if it were that far; 0 means never.
+    dimension more. With bases of `prior="learnt"`, a reward farther than `outlier` standard deviations from
+    the forecast of the heaviest memory is learnt as if it were that far; 0 means never.
 
     `fresh="at_alarm"` restarts the last memory from a copy of the heaviest when its weight falls below twice
     its reallocation share, and below half of its prior, while it holds more than twice the episodes of the
@@ -94,18 +95,13 @@ class MixtureOfMemories(Wrapper):
         spec = self.base.spec
         return replace(spec, dim=spec.dim - 1) if self.origin == "learnt" else spec
 
-    @property
-    def counts_waiting(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.base.counts_waiting
+    counts_waiting = property(attrgetter("base.counts_waiting"))  # pyright: ignore[reportAssignmentType]
+    takes_counts = property(attrgetter("base.takes_counts"))  # pyright: ignore[reportAssignmentType]
 
     @property
     def num_memories(self) -> int:
         """Return J."""
         return len(next(numeric_values(self.base)).value)
-
-    @property
-    def takes_counts(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.base.takes_counts
 
     def init(self, features: FeatureTable) -> MixtureState:
         table = self.extend_table(features, namespace(features.values).ones_like(features.values[0, 0]))
@@ -132,8 +128,7 @@ class MixtureOfMemories(Wrapper):
 
     def planning_unit(self, state: MixtureState, features: FeatureTable) -> Array:
         """Return the unit of features in a plan: the length of the longest before any are learnt from."""
-        xp, squares = namespace(features.values), features.values**2
-        squares = xp.sum(squares, axis=-1)
+        xp, squares = namespace(features.values), (features.values**2).sum(axis=-1)
         if features.present is not None:
             squares = xp.where(features.present, squares, 0.0)
         length = xp.sqrt(xp.max(squares))
@@ -157,8 +152,7 @@ class MixtureOfMemories(Wrapper):
         """The state before the first episode, with states of the memories and features `[..., d]`."""
         xp, num = namespace(like), self.num_memories
         shape = (self.spec.horizon, num) if self.weighing == "per_step" else (num,)
-        prior = xp.zeros(shape, dtype=like.dtype)
-        prior = prior + self.sharing.prior(prior)
+        prior = xp.zeros(shape, dtype=like.dtype) + self.sharing.prior(xp.zeros(num, dtype=like.dtype))
         origin, unit = (xp.asarray(value, dtype=like.dtype) for value in (0.0, 1.0))
         noise = self.noise.init(self.noise_forgetting, xp.zeros(self.spec.horizon, dtype=like.dtype))
         return MixtureState(base, xp.log(prior), xp.asarray(0, dtype=xp.int64), origin, unit, noise)
