@@ -61,14 +61,11 @@ def test_mixture_equals_its_definition(decision, favour):
         weights = np.array(mixture.weights)
         np.testing.assert_allclose(np.exp(played.before.log_weights), weights, rtol=1e-7)
         if t % 7 == 0:
-            plans = [
-                textbook.plan(
-                    *(each.history, environment.features, 3),
-                    **dict(rate=each.rate, radius=[0.4 * unit for unit in each.units(3)]),
-                    **dict(ridge=0.5, clip="tight"),
-                )
-                for each in mixture.memories
-            ]
+            options: dict[str, Any] = dict(ridge=0.5, clip="tight")
+            plans = []
+            for each in mixture.memories:
+                options |= dict(rate=each.rate, radius=[0.4 * unit for unit in each.units(3)])
+                plans.append(textbook.plan(each.history, environment.features, 3, **options))
             taken = weights if decision == "mixture" else np.eye(4)[weights.argmax()]
             expected = sum(weight * plan.q for weight, plan in zip(taken, plans, strict=True))
             np.testing.assert_allclose(played.plan.q, expected, atol=1e-8)
