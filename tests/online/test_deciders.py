@@ -117,6 +117,7 @@ def cases() -> dict[str, Case]:
             agent = mixture_of(exploration, origin, "learnt")
             name = f"exact {origin} {exploration}"
             found[name] = Case(agent, MixtureDecider, num=40, jump=3.0, atol=1e-7, exact=True)
+            found[f"outliers {origin} {exploration}"] = Case(agent, MixtureDecider, jump=300.0, atol=1e-7)
     for given in MIRRORS:
         found[f"mirror {given}"] = Case(d_glb_omd(SPEC, **given), MirrorDescentDecider)
     agent = adaptive_glb_omd(SPEC, shortest=4, longest=16, link="identity", norm_bound=9.0, share=0.05)

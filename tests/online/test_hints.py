@@ -1,5 +1,7 @@
 """Hints of `Bandit.summary`: each comes where it should, and none where all is well."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -28,7 +30,7 @@ def test_there_is_no_hint_where_all_is_well():
 
 @pytest.mark.parametrize("algorithm", ["adaptive_lin_ucb", "adaptive_lin_ts", "d_lin_ucb"])
 def test_features_that_explain_nothing_are_told(algorithm):
-    numbers = dict(rate=1.0, noise_scale=1.0) if algorithm == "d_lin_ucb" else {}
+    numbers: dict[str, Any] = dict(rate=1.0, noise_scale=1.0) if algorithm == "d_lin_ucb" else {}
     (hint,) = play(Bandit(algorithm, dim=3, **numbers), 4, None)
     assert hint.startswith("The features explain no more of the rewards than chance")
 
