@@ -216,8 +216,8 @@ def adaptive_glb_omd(
       norm_bound: $S \ge \|\theta\|$, which keeps estimates finite; it may be much too large.
       radius: $c \ge 0$, in standard deviations of a forecast of $x^\top\theta$.
       ridge: $\lambda > 0$, for features of a length of about 1.
-    When to use: rewards are clicks or counts, and you do not know how fast they drift.
-    When not: rewards are numbers with a linear mean; `adaptive_lin_ucb` learns the noise.
+    When to use: rewards are counts with `link="log"`, and you do not know how fast they drift.
+    When not: rewards are clicks, or numbers with a linear mean; start with `adaptive_lin_ucb`.
     """
     numbers = dict(norm_bound=norm_bound, noise_scale=noise_scale, ridge=ridge)
     agent = d_glb_omd(spec, rate=1.0, link=link, radius=GrowingRadius(radius, _GROWTH), **numbers)
