@@ -190,12 +190,12 @@ def test_steps_of_means_make_forecasts_of_numbered_arms_the_mean_rewards(link: A
     """Where the ridge is small: also if the first rewards are far from the mean."""
     agent = d_glb_omd(Spec.bandit(dim=2, num_arms=2), rate=1.0, link=link, ridge=1e-4, norm_bound=100.0)
     agent = dataclasses.replace(agent, step="mean", step_size=1.0)
-    gram, cross, x = np.eye(2)[None] * 1e-4, np.zeros((1, 2, 1)), np.eye(2)[:1]
+    gram, theta, x = np.eye(2)[None] * 1e-4, np.zeros((1, 2)), np.eye(2)[:1]
     rng = np.random.default_rng(0)
     rewards = rng.poisson(chance, 300) if link == "log" else rng.random(300) < chance
     for reward in rewards.astype(float):
-        gram, theta, _ = mirror_step(agent, gram, cross, x, np.array([reward]), 1.0)
         cross = gram @ theta[..., None]
+        gram, theta, _ = mirror_step(agent, gram, cross, x, np.array([reward]), 1.0)
     z = theta[0, :1]
     assert agent.link.mean(z) == pytest.approx(rewards.mean(), rel=0.01)
     assert gram[0, 0, 0] == pytest.approx(300 * agent.link.slope(z), rel=0.01)

@@ -6,15 +6,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from driftwise.base import ArgumentError, Forecast, Forecaster, Forgetting, Sample
-from driftwise.base.arrays import (
-    compute_after,
-    identity_like,
-    namespace,
-    spd_inverse,
-    spd_solve,
-    while_loop,
-    write_at,
-)
+from driftwise.base.arrays import compute_after, namespace, spd_inverse, spd_solve, while_loop, write_at
 from driftwise.base.part import MAX_BITS, choice, count, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Spec
 from driftwise.parts.exploration import Exploration, ExploringAgent, bandit_plan
@@ -113,7 +105,6 @@ def mirror_step(
     along = matvec(inverse, x)  # A⁻¹x
     z, width = xp.sum(x * centre, axis=-1), xp.sum(x * along, axis=-1)
     outer = x[..., :, None] * x[..., None, :]
-
     move, curvature = mirror_move(agent.link, agent.step, z, width, reward, agent.step_size / dispersion)
     metric = gram + curvature[..., None, None] * outer
     theta = project_to_ball(metric, centre + move[..., None] * along, agent.norm_bound)
@@ -135,9 +126,8 @@ def mirror_move(
 def mirror_gain(link: Link, step: Step, z: Array, moved: Array, width: Array, dispersion: Numeric) -> Array:
     """Return the multiple of `xxᵀ` that is added to `A`, where `z` has moved."""
     slope = link.slope(moved)
-    if step == "descent":
-        return slope / dispersion
-    return slope / dispersion + (slope / link.slope(z) - 1) / (width + (width == 0))
+    scaling = (slope / link.slope(z) - 1) / (width + (width == 0)) if step == "mean" else 0.0
+    return slope / dispersion + scaling
 
 
 def least_ridge(link: Link, dim: int, norm_bound: Numeric) -> np.ndarray:
@@ -249,7 +239,7 @@ class WeightedLikelihood(ExploringAgent):
             z, ridge = ring @ theta, self.likelihood_ridge
             curvature = (ring.T * (weights * self.link.slope(z))) @ ring
             total = ridge * theta + (weights * self.link.mean(z)) @ ring
-            return total, curvature + ridge * identity_like(learnt.gram)
+            return total, curvature + ridge * xp.eye(self.spec.dim, dtype=x.dtype)
 
         estimate = solve_likelihood(sums, learnt.cross[0, :, 0], state.memory.estimate)
         theta = estimate
