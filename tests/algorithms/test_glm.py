@@ -14,7 +14,7 @@ from driftwise.algorithms import d_glb_omd, glb_weight_ucb, sc_d_glucb
 from driftwise.base import Spec
 from driftwise.environments import LinearBandit, linear_bandit
 from driftwise.parts import LINKS, NoForgetting, SlidingWindow
-from driftwise.parts.link_regression import project_to_ball
+from driftwise.parts.link_regression import mirror_step, project_to_ball
 from tests.reference import bandits, glm
 
 REWARDS: dict[str, Any] = {"logistic": "bernoulli", "log": "poisson", "identity": "gaussian"}
@@ -183,6 +183,37 @@ def test_forgetting_clicks_beats_remembering_them_where_tastes_change() -> None:
         played = [one.record for one in dw.play(agent, environment, 300)]
         lost[rate] = sum(float(one.optimal - one.value) for one in played[150:])
     assert lost[0.95] < lost[1.0] / 2
+
+
+@pytest.mark.parametrize(("link", "chance"), [("logistic", 0.02), ("logistic", 0.4), ("log", 8.0)])
+def test_steps_of_means_make_forecasts_of_numbered_arms_the_mean_rewards(link: Any, chance: float) -> None:
+    """Where the ridge is small: also if the first rewards are far from the mean."""
+    agent = d_glb_omd(Spec.bandit(dim=2, num_arms=2), rate=1.0, link=link, ridge=1e-4, norm_bound=100.0)
+    agent = dataclasses.replace(agent, step="mean", step_size=1.0)
+    gram, theta, x = np.eye(2)[None] * 1e-4, np.zeros((1, 2)), np.eye(2)[:1]
+    rng = np.random.default_rng(0)
+    rewards = rng.poisson(chance, 300) if link == "log" else rng.random(300) < chance
+    for reward in rewards.astype(float):
+        cross = gram @ theta[..., None]
+        gram, theta, _ = mirror_step(agent, gram, cross, x, np.array([reward]), 1.0)
+    z = theta[0, :1]
+    assert agent.link.mean(z) == pytest.approx(rewards.mean(), rel=0.01)
+    assert gram[0, 0, 0] == pytest.approx(300 * agent.link.slope(z), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "chances", [(0.005, 0.01, 0.02, 0.01), (0.02, 0.03, 0.05, 0.08), (0.2, 0.3, 0.4, 0.6)]
+)
+def test_clicks_of_all_rates_are_learnt(chances: tuple[float, ...]) -> None:
+    """The regret of each is less than three quarters of that of arms at random."""
+    regret, rng = 0.0, np.random.default_rng(1)
+    for seed in range(3):
+        bandit = dw.online.Bandit("adaptive_glb_omd", dim=4, seed=seed)
+        for _ in range(1500):
+            decision = bandit.decide(np.eye(4))
+            bandit.learn(decision.id, reward=float(rng.random() < chances[decision.arm]))
+            regret += max(chances) - chances[decision.arm]
+    assert regret < 0.75 * 3 * 1500 * (max(chances) - np.mean(chances))
 
 
 @pytest.mark.parametrize("name", ["d_glb_omd", "adaptive_glb_omd"])

@@ -122,6 +122,9 @@ def cases() -> dict[str, Case]:
         found[f"mirror {given}"] = Case(d_glb_omd(SPEC, **given), MirrorDescentDecider)
     agent = adaptive_glb_omd(SPEC, shortest=4, longest=16, link="identity", norm_bound=9.0, share=0.05)
     found["mirror mixture"] = Case(agent, MirrorDescentDecider, jump=5.0)
+    for link in ("logistic", "log"):
+        agent = adaptive_glb_omd(SPEC, shortest=4, longest=16, link=link, norm_bound=3.0)
+        found[f"mirror mixture {link}"] = Case(agent, MirrorDescentDecider)
     large, num = Spec.bandit(dim=MIN_ANCHORED_DIM, num_arms=1), 2 * anchor_life(MIN_ANCHORED_DIM)
     for name, given in LARGE.items():
         agent = build(large, name, noise_scale=0.1, **given)
@@ -346,7 +349,8 @@ def test_projections_are_those_of_the_definition(several: bool, monkeypatch: pyt
 
 
 def test_a_mixture_of_mirror_descent_is_one_of_any_forecasts() -> None:
-    base = d_glb_omd(SPEC, rate=1.0, ridge=1.0, radius_scale=0.1)
+    base = d_glb_omd(SPEC, rate=1.0, ridge=0.05, norm_bound=100.0, radius=GrowingRadius(0.7, 0.3))
+    base = dataclasses.replace(base, step="mean", step_size=1.0)
     assert adaptive(base) == adaptive_glb_omd(SPEC)
 
 

@@ -1,20 +1,12 @@
 """Regression of rewards through a link: online mirror descent, and weighted maximum likelihood."""
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from driftwise.base import ArgumentError, Forecast, Forecaster, Forgetting, Sample
-from driftwise.base.arrays import (
-    compute_after,
-    identity_like,
-    namespace,
-    spd_inverse,
-    spd_solve,
-    while_loop,
-    write_at,
-)
+from driftwise.base.arrays import compute_after, namespace, spd_inverse, spd_solve, while_loop, write_at
 from driftwise.base.part import MAX_BITS, choice, count, member, number, part
 from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Spec
 from driftwise.parts.exploration import Exploration, ExploringAgent, bandit_plan
@@ -22,6 +14,7 @@ from driftwise.parts.forgetting import ExponentialWeights, NoForgetting
 from driftwise.parts.links import Link
 from driftwise.parts.regression import empty_moments, linear, matvec
 
+Step = Literal["descent", "mean"]
 _PRECISION, _MAX_MULTIPLIERS = 1e-14, 60  # of a projection by Newton's method; about five steps are usual
 _DECREMENT = 1e-7  # Newton's method stops below this decrement; the error is about its square
 _MOVE = 1e-11  # steps on the sphere stop below this length, in units of its radius
@@ -41,6 +34,10 @@ class MirrorDescent(ExploringAgent, Forecaster):
     and $H\theta$ as `cross`; their `memory` is $D \leftarrow \eta D + \log(\det H^+/\det A)$. The policy acts
     on $x^\top\theta$ and the perturbation; index and bonus are in units of rewards, behind the link.
 
+    `step="mean"` moves the forecast $\mu(x^\top c)$ by the share $k/(1+k)$ of its error, along $A^{-1}x$,
+    with $k = \zeta\mu'\|x\|^2_{A^{-1}}/g$, and scales $A$ along $x$ by the change of $\mu'$: samples count
+    with the slope at the present estimate. For one-hot features $\mu$ is the mean of rewards.
+
     `step_size` is $\zeta$, `dispersion` $g$, or $g/n$ for a mean of $n$ rewards, `norm_bound` $S$.
     """
 
@@ -52,6 +49,7 @@ class MirrorDescent(ExploringAgent, Forecaster):
     norm_bound: Numeric = number(above=0)
     step_size: Numeric = number(at_least=1)
     dispersion: Numeric = number(above=0, default=1.0)
+    step: Step = choice(*get_args(Step), default="descent")
 
     def __post_init__(self) -> None:
         if not isinstance(self.forgetting, ExponentialWeights | NoForgetting):
@@ -84,8 +82,7 @@ class MirrorDescent(ExploringAgent, Forecaster):
         if episode.counts is not None:
             dispersion, empty = dispersion / episode.counts, empty._replace(count=episode.counts)
         decayed = self.forgetting.update(state, empty)  # A and ηHθ
-        numbers = self.step_size, self.norm_bound, dispersion
-        gram, theta, gain = mirror_step(self.link, decayed.gram, decayed.cross, x, reward, *numbers)
+        gram, theta, gain = mirror_step(self, decayed.gram, decayed.cross, x, reward, dispersion)
         memory = self.rate * state.memory + namespace(x).log1p(gain)
         return decayed._replace(gram=gram, cross=matvec(gram, theta)[..., None], memory=memory)
 
@@ -100,14 +97,7 @@ class MirrorDescent(ExploringAgent, Forecaster):
 
 
 def mirror_step(
-    link: Link,
-    gram: Array,
-    cross: Array,
-    x: Array,
-    reward: Array,
-    step_size: Numeric,
-    norm_bound: Numeric,
-    dispersion: Numeric,
+    agent: MirrorDescent, gram: Array, cross: Array, x: Array, reward: Array, dispersion: Numeric
 ) -> tuple[Array, Array, Array]:
     r"""$H^+$, $\theta^+$ and $\det H^+/\det A - 1$ after a reward, from $A$ and $Ac$."""
     xp, inverse = namespace(x), spd_inverse(gram)
@@ -115,14 +105,29 @@ def mirror_step(
     along = matvec(inverse, x)  # A⁻¹x
     z, width = xp.sum(x * centre, axis=-1), xp.sum(x * along, axis=-1)
     outer = x[..., :, None] * x[..., None, :]
+    move, curvature = mirror_move(agent.link, agent.step, z, width, reward, agent.step_size / dispersion)
+    metric = gram + curvature[..., None, None] * outer
+    theta = project_to_ball(metric, centre + move[..., None] * along, agent.norm_bound)
+    gain = mirror_gain(agent.link, agent.step, z, xp.sum(x * theta, axis=-1), width, dispersion)
+    return gram + gain[..., None, None] * outer, theta, gain * width
 
-    curvature = step_size * link.slope(z) / dispersion
-    pull = step_size * (link.mean(z) - reward) / dispersion
-    moved = centre - (pull / (1 + curvature * width))[..., None] * along  # Ã⁻¹x = A⁻¹x/(1 + ζμ'‖x‖²/g)
-    theta = project_to_ball(gram + curvature[..., None, None] * outer, moved, norm_bound)
 
-    slope = link.slope(xp.sum(x * theta, axis=-1)) / dispersion
-    return gram + slope[..., None, None] * outer, theta, slope * width
+def mirror_move(
+    link: Link, step: Step, z: Array, width: Array, reward: Numeric, strength: Numeric
+) -> tuple[Array, Array]:
+    """Return the multiple of `A⁻¹x` that is added to `c`, and `ζμ'(z)/g`; `strength` is `ζ/g`."""
+    mean, curvature = link.mean(z), strength * link.slope(z)
+    if step == "descent":  # Ã⁻¹x = A⁻¹x/(1 + ζμ'‖x‖²/g)
+        return strength * (reward - mean) / (1 + curvature * width), curvature
+    share = curvature * width / (1 + curvature * width)
+    return (link.inverse(mean + share * (reward - mean)) - z) / (width + (width == 0)), curvature
+
+
+def mirror_gain(link: Link, step: Step, z: Array, moved: Array, width: Array, dispersion: Numeric) -> Array:
+    """Return the multiple of `xxᵀ` that is added to `A`, where `z` has moved."""
+    slope = link.slope(moved)
+    scaling = (slope / link.slope(z) - 1) / (width + (width == 0)) if step == "mean" else 0.0
+    return slope / dispersion + scaling
 
 
 def least_ridge(link: Link, dim: int, norm_bound: Numeric) -> np.ndarray:
@@ -234,7 +239,7 @@ class WeightedLikelihood(ExploringAgent):
             z, ridge = ring @ theta, self.likelihood_ridge
             curvature = (ring.T * (weights * self.link.slope(z))) @ ring
             total = ridge * theta + (weights * self.link.mean(z)) @ ring
-            return total, curvature + ridge * identity_like(learnt.gram)
+            return total, curvature + ridge * xp.eye(self.spec.dim, dtype=x.dtype)
 
         estimate = solve_likelihood(sums, learnt.cross[0, :, 0], state.memory.estimate)
         theta = estimate

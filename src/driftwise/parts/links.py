@@ -14,6 +14,7 @@ from driftwise.base.validation import require_choice
 
 LinkName = Literal["identity", "logistic", "log"]
 _MAX_LOG = 50.0  # a mean of 5e21; `exp` overflows at 709
+_LEAST = 1e-6  # a chance or a count
 
 
 class Link(ABC):
@@ -29,6 +30,10 @@ class Link(ABC):
     @abstractmethod
     def slope(self, z: Array) -> Array:
         """Return `μ'(z)`."""
+
+    @abstractmethod
+    def inverse(self, mean: Array) -> Array:
+        """Return the `z` of a mean, kept away from means that have none."""
 
     def slopes(self, norm_bound: Numeric) -> tuple[np.ndarray, np.ndarray]:
         """Return `c_μ` and `k_μ`, the least and largest slope for `|z| ≤ norm_bound`, at an end or at 0."""
@@ -49,6 +54,9 @@ class Identity(Link):
     def slope(self, z: Array) -> Array:
         return namespace(z).ones_like(z)
 
+    def inverse(self, mean: Array) -> Array:
+        return mean
+
 
 @part
 class Logistic(Link):
@@ -67,6 +75,11 @@ class Logistic(Link):
         small = xp.exp(-xp.abs(z))
         return small / (1 + small) ** 2
 
+    def inverse(self, mean: Array) -> Array:
+        xp = namespace(mean)
+        chance = xp.clip(mean, _LEAST, 1 - _LEAST)
+        return xp.log(chance / (1 - chance))
+
 
 @part
 class LogLink(Link):
@@ -81,6 +94,10 @@ class LogLink(Link):
 
     def slope(self, z: Array) -> Array:
         return self.mean(z)
+
+    def inverse(self, mean: Array) -> Array:
+        xp = namespace(mean)
+        return xp.log(xp.maximum(mean, xp.full_like(mean, _LEAST)))
 
 
 LINKS: dict[str, Link] = {"identity": Identity(), "logistic": Logistic(), "log": LogLink()}

@@ -200,22 +200,25 @@ def adaptive_glb_omd(
     spec: Spec,
     *,
     link: LinkName = "logistic",
-    norm_bound: Numeric = 5.0,
+    norm_bound: Numeric = 100.0,
     noise_scale: Numeric = 1.0,
-    ridge: Numeric = 1.0,
-    delta: Numeric = 0.05,
-    radius_scale: Numeric = 0.1,
+    radius: Numeric = 0.7,
+    ridge: Numeric = 0.05,
     **mixing: Unpack[Mixing],
 ) -> MixtureOfMemories:
     r"""Clicks or counts, from an agent that does not know how fast to forget.
 
-    Candidates are `d_glb_omd` with memories of 8, 16, …, 4096 rounds, and GLB-OMD. Each forecasts the mean
-    $\mu(x^\top\theta_j)$ of a reward, and is weighed by the error.
+    Candidates are regressions through a link with memories of 8, 16, …, 4096 rounds, and one that never
+    forgets: `d_glb_omd` with `step="mean"` and $\zeta = 1$, as in `driftwise.parts.MirrorDescent`. The radius
+    grows as that of `adaptive_lin_ucb`. Each forecasts the mean $\mu(x^\top\theta_j)$ of a reward.
     Args:
-      link, norm_bound, noise_scale: as in `d_glb_omd`.
-      radius_scale: a factor of the radius; theory's is 1 with the `ridge` of `d_glb_omd`.
-    When to use: rewards are clicks or counts, and you do not know how fast they drift.
-    When not: rewards are numbers with a linear mean; `adaptive_lin_ucb` learns the noise.
+      link, noise_scale: as in `d_glb_omd`.
+      norm_bound: $S \ge \|\theta\|$, which keeps estimates finite; it may be much too large.
+      radius: $c \ge 0$, in standard deviations of a forecast of $x^\top\theta$.
+      ridge: $\lambda > 0$, for features of a length of about 1.
+    When to use: rewards are counts with `link="log"`, and you do not know how fast they drift.
+    When not: rewards are clicks, or numbers with a linear mean; start with `adaptive_lin_ucb`.
     """
-    numbers = dict(norm_bound=norm_bound, noise_scale=noise_scale, ridge=ridge, delta=delta)
-    return mixture(d_glb_omd(spec, rate=1.0, link=link, radius_scale=radius_scale, **numbers), **mixing)
+    numbers = dict(norm_bound=norm_bound, noise_scale=noise_scale, ridge=ridge)
+    agent = d_glb_omd(spec, rate=1.0, link=link, radius=GrowingRadius(radius, _GROWTH), **numbers)
+    return mixture(dataclasses.replace(agent, step="mean", step_size=1.0), **mixing)

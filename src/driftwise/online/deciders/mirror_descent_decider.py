@@ -13,7 +13,7 @@ from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import MirrorDescent
 from driftwise.parts.exploration import radius_at
 from driftwise.parts.forgetting import next_moments
-from driftwise.parts.link_regression import project_to_ball
+from driftwise.parts.link_regression import mirror_gain, mirror_move, project_to_ball
 
 
 class MirrorDescentDecider:
@@ -29,7 +29,7 @@ class MirrorDescentDecider:
         self._mixture, memories = None, list[Any]([agent])
         if isinstance(agent, MixtureOfMemories):
             self._mixture, memories = agent, [index_part(agent.base, j) for j in range(agent.num_memories)]
-        self._memories, self._link = memories, memories[0].link
+        self._memories, self._link, self._step = memories, memories[0].link, memories[0].step
         numbers = [(m.rate, m.ridge, m.norm_bound, m.step_size, m.dispersion) for m in memories]
         self._rate, ridge, self._bound, self._step_size, self._dispersion = np.array(numbers).T
         self._refill = ((1 - self._rate) * ridge)[:, None, None] * np.eye(agent.spec.dim)
@@ -83,16 +83,16 @@ class MirrorDescentDecider:
         along = inverse.dot(x)
         centre = np.vecdot(inverse, (rate[:, None] * moments.cross[:, 0, :, 0])[:, None])  # A⁻¹ηHθ
         z, width = centre.dot(x), along.dot(x)
-        curvature = self._step_size * self._link.slope(z) / dispersion
-        pull = self._step_size * (self._link.mean(z) - reward) / dispersion
-        theta = centre - (pull / (1 + curvature * width))[:, None] * along
+        strength = self._step_size / dispersion
+        move, curvature = mirror_move(self._link, self._step, z, width, reward, strength)
+        theta = centre + move[:, None] * along
         outside = np.vecdot(theta, theta) > self._bound**2
         if outside.any():  # an eigendecomposition
             metric = gram[outside] + curvature[outside, None, None] * outer
             theta[outside] = project_to_ball(metric, theta[outside], self._bound[outside, None])
-        slope = self._link.slope(theta.dot(x)) / dispersion
-        gram += slope[:, None, None] * outer
+        gain = mirror_gain(self._link, self._step, z, theta.dot(x), width, dispersion)
+        gram += gain[:, None, None] * outer
         sums = gram[:, None], moments.gram_sq, np.vecdot(gram, theta[:, None])[:, None, :, None]
         weight, weight_sq = rate * moments.weight + weight, rate * rate * moments.weight_sq + weight
-        memory = rate[:, None] * moments.memory + np.log1p(slope * width)[:, None]
+        memory = rate[:, None] * moments.memory + np.log1p(gain * width)[:, None]
         return next_moments(moments, sums, weight, weight_sq)._replace(memory=memory)
