@@ -263,6 +263,8 @@ class LinkTest(WindowTest):
     delta: Numeric = number(above=0, at_most=1, default=0.05)
     ridge: Numeric = number(above=0, default=1.0)
 
+    step = "descent"
+
     @property
     def reward_range(self) -> tuple[float, float]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.link.reward_range
@@ -272,8 +274,7 @@ class LinkTest(WindowTest):
         return 1 + self.link.self_concordance * self.norm_bound
 
     def absorb(self, gram: Array, cross: Array, episode: Episode) -> tuple[Array, Array]:
-        numbers = self.step_size, self.norm_bound, 1.0
-        gram, theta, _ = mirror_step(self.link, gram, cross, episode.features, episode.rewards, *numbers)
+        gram, theta, _ = mirror_step(self, gram, cross, episode.features, episode.rewards, 1.0)
         return gram, matvec(gram, theta)[..., None]
 
     def radius(self, information: Array, failure: Array, state: EllipsoidState) -> Array:

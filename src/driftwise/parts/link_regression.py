@@ -97,9 +97,12 @@ class MirrorDescent(ExploringAgent, Forecaster):
 
 
 def mirror_step(
-    agent: MirrorDescent, gram: Array, cross: Array, x: Array, reward: Array, dispersion: Numeric
+    agent: Any, gram: Array, cross: Array, x: Array, reward: Array, dispersion: Numeric
 ) -> tuple[Array, Array, Array]:
-    r"""$H^+$, $\theta^+$ and $\det H^+/\det A - 1$ after a reward, from $A$ and $Ac$."""
+    r"""$H^+$, $\theta^+$ and $\det H^+/\det A - 1$ after a reward, from $A$ and $Ac$.
+
+    The agent, or a test, has a `link`, a `step`, a `step_size` and a `norm_bound`.
+    """
     xp, inverse = namespace(x), spd_inverse(gram)
     centre = matvec(inverse, cross[..., 0])  # c
     along = matvec(inverse, x)  # A⁻¹x
