@@ -9,7 +9,7 @@ from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import index_part
-from driftwise.base.types import Moments
+from driftwise.base.types import FeatureTable, Moments
 from driftwise.online.summary import Gauge
 
 _ENOUGH = 20  # decisions for each arm, after which one that was never tried is remarkable
@@ -24,7 +24,7 @@ def find_hints(
 ) -> Iterator[str]:
     """Yield a sentence for each thing that the user may want to change; `arms` are of the last round."""
     moments = agent.moments(state)
-    if moments is None or arms is None or moments.gram.shape[:-2] != (1,):
+    if moments is None or arms is None or len(arms) < 2 or moments.gram.shape[:-2] != (1,):
         return
     untried = _count_untried(agent, state, arms) if num_decisions >= _ENOUGH * len(arms) else 0
     if untried:
@@ -39,7 +39,8 @@ def find_hints(
             "report rewards sooner, or set `expire_after` if many never come."
         )
     dim = arms.shape[1]
-    if memory >= _SAMPLES * dim and _variance_ratio(moments, dim, gauge.mean_square) < _CHANCE:
+    noise = gauge.recent**2 * np.pi / 2  # of Gaussian errors with this mean size
+    if memory >= _SAMPLES * dim and _variance_ratio(moments, dim, noise) < _CHANCE:
         yield (
             "The features explain no more of the rewards than chance would: add features that tell good arms "
             "from bad ones, or products of those you have."
@@ -56,12 +57,12 @@ def _variance_ratio(moments: Moments, dim: int, noise: float) -> float:
 
 def _count_untried(agent: Agent, state: Any, arms: np.ndarray) -> int:
     """Return how many arms `[N, d]` lie in directions of which the longest memory knows nothing."""
+    rows = arms
     if isinstance(agent, MixtureOfMemories):
-        arms = arms / state.unit
+        rows = agent.extend_table(FeatureTable(arms), state.unit).values
         agent, state = index_part(agent.base, -1), map_tree(lambda leaf: leaf[-1], state.base)
     moments = agent.moments(state)
     assert moments is not None
-    dim, squares = arms.shape[1], np.vecdot(arms, arms)
-    inverse = np.linalg.pinv(moments.gram[0])[:dim, :dim]
-    variances = np.vecdot(arms @ inverse, arms)
+    squares = np.vecdot(rows[:, : arms.shape[1]], rows[:, : arms.shape[1]])
+    variances = np.vecdot(rows @ np.linalg.pinv(moments.gram[0]), rows)
     return int(np.count_nonzero((squares > 0) & (moments.ridge * variances > _UNKNOWN * squares)))

@@ -59,11 +59,6 @@ class Gauge:
         self.variance = (1 - step) * (self.variance + step * gap * gap)
 
     @property
-    def mean_square(self) -> float:
-        """The mean square of errors."""
-        return self.older * self.older + self.variance
-
-    @property
     def farthest(self) -> float:
         """The largest error that is no outlier."""
         if self.count <= _FEW or self.variance <= 0:
