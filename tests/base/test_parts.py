@@ -76,6 +76,8 @@ def test_a_config_is_plain_and_readable():
         "ridge": 1.0,
         "clip": "paper",
         "noise": None,
+        "unit": "noise",
+        "prior": "given",
         "caution": None,
     }
 
