@@ -159,7 +159,7 @@ class Bandit(SavedBandit):
                 id = self._pending.require_new(id)
             moment = clock.time() if time is None else to_timestamp("time", time)
             offer = limits.run_silently(self._offer, features, moment, self._pending.sums)
-            num_arms = len(offer.arms)
+            num_arms, self._offered = len(offer.arms), offer.arms.copy()
             if names is not None and len(names) != num_arms:
                 raise ArgumentError("names", f"be one for each of {num_arms} arms", names, f"{len(names)}")
             if self.settings.epsilon:
@@ -242,7 +242,7 @@ class Bandit(SavedBandit):
 
     def _offer(self, features: Any, moment: float, sums: WaitingSums | None) -> Offer:
         """Return the offer of the next round."""
-        self._offered = arms = limits.require_decision_arms(features, self._dim)
+        arms = limits.require_decision_arms(features, self._dim)
         waiting = None if sums is None else sums.gram(self._pending.num_decisions)
         return self._decider.offer(arms, self._num_rounds, moment, waiting)
 
