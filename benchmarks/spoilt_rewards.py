@@ -53,7 +53,6 @@ AGENTS: dict[str, dict[str, Any]] = {
     "d_lin_ucb, reward_range": dict(algorithm="d_lin_ucb", rate=0.999, **TOLD, **RANGE),
     "robust_weight_ucb, C = 15": dict(algorithm="robust_weight_ucb", rate=0.999, corruption=15.0, **TOLD),
     "adaptive_lin_ucb": dict(algorithm="adaptive_lin_ucb"),
-    "adaptive_lin_ucb, outliers clipped": dict(algorithm="adaptive_lin_ucb", **CLIP),
     "adaptive_lin_ucb, reward_range": dict(algorithm="adaptive_lin_ucb", **RANGE),
 }
 

@@ -318,3 +318,16 @@ def test_an_index_that_is_not_finite_is_an_error_and_no_decision():
         with pytest.raises(FloatingPointError, match="agent: its index is not finite; the ridge may be too"):
             bandit.decide(100 * GOOD)
         assert bandit.pending() == []
+
+
+def test_sparse_rows_are_dense_ones():
+    sparse = pytest.importorskip("scipy.sparse")
+    bandits = [Bandit(dim=4, seed=1) for _ in range(2)]
+    rows = np.kron(np.eye(2), np.array([[1.0, -0.5]]))
+    for given, bandit in zip((rows, sparse.csr_array(rows)), bandits, strict=True):
+        decision = bandit.decide(given, id="first")
+        bandit.learn("first", 0.7)
+        bandit.learn_from(given, [0.1, 0.2])
+        assert decision.arm in (0, 1)
+    dense, other = (bandit.scores(rows).tolist() for bandit in bandits)
+    assert dense == other == bandits[1].scores(sparse.csc_matrix(rows)).tolist()

@@ -3,6 +3,7 @@
 import contextlib
 import contextvars
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, TypeVarTuple
@@ -59,7 +60,8 @@ class Samples(NamedTuple):
 
 def require_samples(features: Any, reward: Any, weight: Any, time: Any, dim: int) -> Samples:
     """Return one sample, or many, checked."""
-    rows, single = as_numbers(features), as_array(features).ndim == 1
+    rows = as_numbers(features)
+    single = as_array(rows).ndim == 1
     rows = require_array("features", rows, (dim,) if single else (None, dim)).reshape(-1, dim)
     shape = () if single else (len(rows),)
     rewards = require_array("reward", as_numbers(reward), shape)
@@ -127,7 +129,10 @@ class RewardRange:
 
 
 def as_numbers(values: Any) -> Any:
-    """Return values with booleans as 0 and 1, as `pandas.get_dummies` has them among numbers."""
+    """Return values with booleans as 0 and 1, as `pandas.get_dummies` has them; sparse rows become dense."""
+    sparse = sys.modules.get("scipy.sparse")  # whoever has such rows has imported it
+    if sparse is not None and sparse.issparse(values):
+        return values.toarray()
     array = as_array(values)
     mixed = array.dtype.kind == "O" and all(isinstance(value, (Real, np.bool_)) for value in array.flat)
     return array.astype(np.float64) if mixed or array.dtype.kind == "b" else values
