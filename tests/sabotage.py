@@ -340,7 +340,7 @@ BREAKS: dict[str, dict[str, Break]] = {  # by the agent that is broken; "" for c
         ),
         "outliers by the lightest memory": given(
             MixtureOfMemories,
-            "_without_outlier",
+            "_clip",
             lambda self, state, *args: (self, state._replace(log_weights=-state.log_weights), *args),
         ),
     },

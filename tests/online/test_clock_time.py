@@ -233,7 +233,7 @@ def test_memories_of_an_adaptive_agent_are_sums_over_ages_whatever_the_order_of_
         for event in order:
             each.learn_from(event.features, event.reward, time=event.time)
     first = events[0]  # whose features have the unit, and whose reward is the origin
-    unit = np.linalg.norm(first.features)
+    unit = min(np.linalg.norm(first.features), 1.0)
     events = [
         Event(time, np.append(features / unit, 10.0), reward - first.reward)
         for time, features, reward, _ in events

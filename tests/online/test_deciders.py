@@ -217,14 +217,13 @@ DRAWN: dict[str, Callable[[np.random.Generator], np.ndarray]] = {  # features of
     "blocks": lambda rng: np.kron(np.eye(3), rng.normal(size=2)),
     "dense": lambda rng: rng.normal(size=(3, 4)),
 }
-CHANGES = [  # what is added to rewards, in units of noise; the unit of rewards, and that of features
-    dict(added=1000.0), dict(added=-1000.0), dict(unit=1e-8), dict(unit=1e8), dict(size=1e-3), dict(size=1e3),
-    dict(added=50.0, unit=1e6, size=0.1),
+CHANGES = [  # what is added to rewards, in units of noise, and the unit of rewards
+    dict(added=1000.0), dict(added=-1000.0), dict(unit=1e-8), dict(unit=1e8), dict(added=50.0, unit=1e6),
 ]  # fmt: skip
 
 
 def led(
-    decider: Decider, features: str, *, added: float = 0.0, unit: float = 1.0, size: float = 1.0
+    decider: Decider, features: str, *, added: float = 0.0, unit: float = 1.0
 ) -> tuple[list[int], np.ndarray]:
     """Return the arms of some rounds, and the indices without their unit, with rewards that come late."""
     rng, waiting, arms_taken, indices = np.random.default_rng(7), list[Any](), list[int](), list[np.ndarray]()
@@ -233,7 +232,7 @@ def led(
         theta, noise = np.linspace(-1, 1, arms.shape[1]) * (-1) ** (t // 25), rng.normal(size=3)
         rows = np.array([[*choice.features, 1.0] for choice, _ in waiting])
         sums = rows.T @ rows if waiting else None
-        offer = run_silently(decider.offer, size * arms, t, 0.0, sums)
+        offer = run_silently(decider.offer, arms, t, 0.0, sums)
         choice = offer.choice(decider.draws.arm(offer.policy, t))
         waiting.append((choice, unit * ((arms @ theta + noise)[choice.arm] + added)))
         if t % 4:

@@ -204,10 +204,10 @@ def test_a_mixture_by_the_clock_sees_the_mean_of_n_as_one_reward_that_is_a_root_
 def test_the_first_mean_is_the_origin_under_any_weight():
     agent = mixture_of(ExponentialWeights((0.9, 1.0)), "learnt")
     for decider in (make_decider(agent, 3), PlannedDecider(agent, RoundDraws(3))):
-        learn(decider, np.array([3.0, 0.0, 4.0]), 7.0, 0.0, 4.0)
+        learn(decider, np.array([0.3, 0.0, 0.4]), 7.0, 0.0, 4.0)
         state = decider.state
-        assert (state.origin, state.unit) == (7.0, 5.0)
-        np.testing.assert_allclose(state.base.gram[0, 0, -1], [24.0, 0.0, 32.0, 401.0])  # 4 of (φ/5, 10)
+        assert (state.origin, state.unit) == (7.0, 0.5)
+        np.testing.assert_allclose(state.base.gram[0, 0, -1], [24.0, 0.0, 32.0, 401.0])  # 4 of (φ/0.5, 10)
         assert not state.base.cross.any()
 
 

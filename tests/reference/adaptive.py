@@ -144,7 +144,8 @@ class Mixture:
         if self.outlier:
             if not self.scores:
                 length = float(np.linalg.norm(episode.features[0]))
-                self.origin, self.unit = float(episode.rewards[0]), length if length > 0 else 1.0
+                self.origin = float(episode.rewards[0])
+                self.unit = min(max(length, 0.01), 1.0) if length > 0 else 1.0
             extended = np.column_stack([episode.features / self.unit, [10.0]])
             episode = episode._replace(features=extended, rewards=episode.rewards - self.origin)
             episode = self._clipped(episode, values)

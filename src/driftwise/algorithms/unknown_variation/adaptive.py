@@ -122,8 +122,8 @@ def adaptive_lin_ucb(
 
     Candidates are regressions with memories of 8, 16, …, 4096 rounds, and one that never forgets. Each
     learns the origin of rewards, its noise and the size of its weights. Its index is the forecast plus
-    $c\sqrt{1 + 0.3\log(1 + n/d)}$ of its standard deviations after $n$ samples. Neither the units of rewards
-    and features nor an amount that is added to all rewards changes a decision.
+    $c\sqrt{1 + 0.3\log(1 + n/d)}$ of its standard deviations after $n$ samples. Neither the unit of rewards
+    nor an amount that is added to all of them changes a decision.
     Args:
       radius: $c \ge 0$, in standard deviations of a forecast.
       ridge: $\lambda > 0$, for features of a length of about 1, and rewards in units of the noise.

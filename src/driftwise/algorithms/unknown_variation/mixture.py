@@ -41,7 +41,7 @@ class MixtureState(NamedTuple):
     log_weights: Array  # [J], or [H, J] with weights of each step
     tick: Array  # episodes learnt from
     origin: Array  # the first reward, which the others are counted from
-    unit: Array  # the length of the first features, by which all are divided
+    unit: Array  # of features, by which all are divided
     noise: NoiseSums  # of the forecasts of all memories together
 
 
@@ -60,7 +60,7 @@ class MixtureOfMemories(Wrapper):
 
     `origin="learnt"` regresses the rewards of a bandit on its features and a constant, so that no decision
     depends on an amount that is added to all rewards, nor on the unit of features: rewards are counted from
-    the first one, features divided by the length of the first that are learnt from, and bases have one
+    the first one, features divided by the length of the first, between 0.01 and 1, and bases have one
     dimension more. With bases of `prior="learnt"`, a reward farther than `outlier` standard deviations from
     the forecast of the heaviest memory is learnt as if it were that far; 0 means never.
 
@@ -122,18 +122,15 @@ class MixtureOfMemories(Wrapper):
 
     def extend(self, features: Array, unit: Array) -> Array:
         """Return features `[..., d + 1]` in their unit, with the constant as the last."""
-        xp = namespace(features)
-        constant = xp.full_like(features[..., :1], CONSTANT)
-        return xp.concat([features / unit, constant], axis=-1)
+        constant = namespace(features).full_like(features[..., :1], CONSTANT)
+        return namespace(features).concat([features / unit, constant], axis=-1)
 
     def planning_unit(self, state: MixtureState, features: FeatureTable) -> Array:
         """Return the unit of features in a plan: the length of the longest before any are learnt from."""
         xp, squares = namespace(features.values), (features.values**2).sum(axis=-1)
         if features.present is not None:
             squares = xp.where(features.present, squares, 0.0)
-        length = xp.sqrt(xp.max(squares))
-        length = xp.where(length > 0, length, xp.ones_like(length))
-        return xp.where(state.tick == 0, length, state.unit)
+        return xp.where(state.tick == 0, feature_unit(xp.sqrt(xp.max(squares))), state.unit)
 
     def reward_unit(self, state: MixtureState) -> Array:
         """Return the deviation of the noise, 1 if it is 0."""
@@ -143,10 +140,8 @@ class MixtureOfMemories(Wrapper):
     def set_origin(self, state: MixtureState, features: Array, reward: Array) -> MixtureState:
         """Return the state with the origin and the unit that the first sample gives it."""
         xp, first = namespace(features), state.tick == 0
-        length = xp.sqrt(xp.sum(features * features))
-        length = xp.where(length > 0, length, xp.ones_like(length))
-        origin, unit = xp.where(first, reward, state.origin), xp.where(first, length, state.unit)
-        return state._replace(origin=origin, unit=unit)
+        unit = xp.where(first, feature_unit(xp.sqrt(xp.sum(features * features))), state.unit)
+        return state._replace(origin=xp.where(first, reward, state.origin), unit=unit)
 
     def initial_state(self, base: Any, like: Array) -> MixtureState:
         """The state before the first episode, with states of the memories and features `[..., d]`."""
@@ -203,7 +198,7 @@ class MixtureOfMemories(Wrapper):
             extended = self.extend(episode.features, state.unit)
             episode = episode._replace(features=extended, rewards=episode.rewards - state.origin)
         if self.base.counts_waiting:
-            episode = self._without_outlier(state, features, plan, episode)
+            episode = self._clip(state, features, plan, episode)
 
         # The same values for each memory: with one for all, XLA would copy all memories to multiply.
         values = xp.broadcast_to(plan.values, (state.log_weights.shape[-1], *plan.values.shape))
@@ -216,9 +211,7 @@ class MixtureOfMemories(Wrapper):
         learnt = map_stacked(learn, self.base, (state.base, values), like)
         return self.absorb_forecasts(state, *learnt)
 
-    def _without_outlier(
-        self, state: MixtureState, features: FeatureTable, plan: Plan, episode: Episode
-    ) -> Episode:
+    def _clip(self, state: MixtureState, features: FeatureTable, plan: Plan, episode: Episode) -> Episode:
         """Return the episode of a bandit with a reward that is no outlier."""
         heaviest = state.log_weights.argmax()
         agent, base = index_part(self.base, heaviest), map_tree(lambda leaf: leaf[heaviest], state.base)
@@ -292,6 +285,11 @@ def can_be_copied(base: Any) -> bool:
     lengths: Any = forgetting.rate if by_rounds else forgetting.half_life
     others = (number.value for number in numeric_values(base) if number.value is not lengths)
     return all(len(set(values)) == 1 for values in others) and lengths[-1] == max(lengths)
+
+
+def feature_unit(length: Array) -> Array:
+    """Return the unit of features whose first have this length: a longer one may be an exception."""
+    return namespace(length).where(length > 0, length.clip(0.01, 1.0), 1.0)
 
 
 def overall_weights(log_weights: Array) -> Array:

@@ -126,8 +126,8 @@ class MixtureTrace:
         unit = self.start.unit
         if not self.defined_scores:  # planned in the unit of the longest arm
             arms = table.values if table.present is None else table.values[table.present]
-            unit = np.linalg.norm(arms, axis=-1).max() or 1.0
-            self.start = Start(float(episode.rewards[0]), float(np.linalg.norm(episode.features[0])) or 1.0)
+            unit = _feature_unit(arms)
+            self.start = Start(float(episode.rewards[0]), _feature_unit(episode.features))
         values, features = table.values / unit, episode.features / self.start.unit
         values, features = (
             np.insert(rows, rows.shape[-1], _CONSTANT, axis=-1) for rows in (values, features)
@@ -213,3 +213,9 @@ def _(
             squares = histories[copied[0]].squares
             histories[-1] = histories[-1]._replace(copied=copied[1], squares=squares.copy())
     yield trace
+
+
+def _feature_unit(features: np.ndarray) -> float:
+    """Return the greatest length of features, between 0.01 and 1; 1 for zeros."""
+    longest = np.linalg.norm(features, axis=-1).max().item()
+    return min(max(longest, 0.01), 1.0) if longest else 1.0

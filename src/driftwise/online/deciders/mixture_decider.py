@@ -14,6 +14,7 @@ from driftwise.algorithms.unknown_variation.mixture import (
     FIRST_CLIPPED,
     MixtureOfMemories,
     MixtureState,
+    feature_unit,
 )
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import index_part
@@ -113,7 +114,7 @@ class MixtureDecider:
                 self._rows = rows, given = _extended_rows(len(arms), self._dim)
             length = self._unit
             if not self._tick:  # as `planning_unit` has it
-                length = math.sqrt(np.vecdot(arms, arms).max()) or 1.0
+                length = feature_unit(np.sqrt(np.vecdot(arms, arms).max(keepdims=True))).item()
             np.divide(arms, length, given)
             if waiting is not None:
                 scale = np.full(self._dim, 1 / length)

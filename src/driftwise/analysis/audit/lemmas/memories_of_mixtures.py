@@ -29,7 +29,7 @@ def mixture_noise(run: MixtureSnapshot) -> Sides:
 
 @lemma("ours", "identity")
 def mixture_origin(run: MixtureSnapshot) -> Sides:
-    """origin = r_1 and unit = ‖φ_1‖, or 1 if that is 0; 0 and 1 before, and where no origin is learnt."""
+    """origin = r_1, unit = ‖φ_1‖ between 0.01 and 1, or 1 for 0; 0 and 1 before, or with none learnt."""
     return np.array([run.state.origin, run.state.unit]), np.array(run.start)
 
 
