@@ -199,8 +199,8 @@ def wary() -> Agent:
 
 
 def doubtful() -> Agent:
-    """Rewards count as outliers beyond half of a deviation."""
-    return replace(agent("adaptive_lin_ucb"), outlier=0.5)  # pyright: ignore
+    """Rewards count as outliers beyond a twentieth of a deviation, and somewhat more at first."""
+    return replace(agent("adaptive_lin_ucb"), outlier=0.05)  # pyright: ignore
 
 
 bandit = partial(build, BANDIT, "d_lin_ucb", rate=0.9, noise_scale=0.3)

@@ -77,7 +77,9 @@ def test_scores_and_weights_are_those_of_the_definition() -> None:
         before = np.array(fixed_share(scores.tolist(), mixture.prior, AGENT.sharing.share))
         np.testing.assert_allclose(weights, before[1:], atol=1e-9)
         assert found.at_rows.tolist() == [*range(1, 41)]
-        assert mean == pytest.approx(np.log((before[:-1] * np.exp(scores)).sum(axis=1)).mean(), abs=1e-9)
+        assert mean == pytest.approx(
+            np.logaddexp.reduce(np.log(before[:-1]) + scores, axis=1).mean(), abs=1e-9
+        )
 
 
 def test_the_weights_with_learnt_noise_are_those_of_the_agent_online() -> None:

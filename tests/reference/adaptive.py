@@ -168,13 +168,14 @@ class Mixture:
             self.renewals.append(len(self.scores))
 
     def _clipped(self, episode: Episode, values: np.ndarray) -> Episode:
-        """Return the episode with a reward that is no outlier for the heaviest memory, from the 21st on."""
+        """Return the episode with a reward that is no outlier for the heaviest memory, from the 4th on."""
         (noise,), heaviest = self.noises, self.memories[int(np.argmax(self.weights))]
-        if len(noise.squares) < 20 or not noise.variance > 0:
+        if len(noise.squares) < 3 or not noise.variance > 0:
             return episode
         mean, doubt = heaviest.expected(0, episode.features[0], values)
         n = count_of(episode, 0)
-        most = self.outlier * math.sqrt(noise.variance * (doubt + 1 / n))
+        outlier = self.outlier * (1 + 100 / len(noise.squares))
+        most = outlier * math.sqrt(noise.variance * (doubt + 1 / n))
         return episode._replace(rewards=np.clip(episode.rewards, mean - most, mean + most))
 
 
@@ -182,7 +183,8 @@ def fixed_share(scores: Sequence[Sequence[float]], prior: Sequence[float], share
     """The weights before each round and after the last, as Herbster & Warmuth (1998) define them."""
     weights = [list(prior)]
     for t, round_scores in enumerate(scores, start=1):
-        raised = [w * math.exp(score) for w, score in zip(weights[-1], round_scores, strict=True)]
+        best = max(round_scores)  # which leaves the shares as they are
+        raised = [w * math.exp(score - best) for w, score in zip(weights[-1], round_scores, strict=True)]
         alpha = share or 1 / (t + 1)
         total = sum(raised)
         weights.append([(1 - alpha) * u / total + alpha * p for u, p in zip(raised, prior, strict=True)])

@@ -32,7 +32,7 @@ Origin = Literal["zero", "learnt"]
 CONSTANT = 10.0  # the feature whose weight is the origin; the ridge hardly shrinks what is so large
 _ALARM = 2.0  # times the least weight, and times the episodes of the heaviest memory
 _LEAST_SAMPLES = 5  # for each dimension, that a memory needs before its forecasts can raise an alarm
-FIRST_CLIPPED = 20  # the first reward that can be an outlier
+FIRST_CLIPPED, EARLY = 3, 100.0  # the first reward that can be an outlier; how slowly its limit comes down
 _DRAW = 1  # where a memory is drawn, below the key of an episode's plan; the agents' own draws are at the key
 
 
@@ -59,10 +59,10 @@ class MixtureOfMemories(Wrapper):
     scores of all steps into one weight; `"per_step"` has a weight each.
 
     `origin="learnt"` regresses the rewards of a bandit on its features and a constant, so that no decision
-    depends on an amount that is added to all rewards, nor on the unit of features: rewards are counted from
-    the first one, features divided by the length of the first, between 0.01 and 1, and bases have one
-    dimension more. With bases of `prior="learnt"`, a reward farther than `outlier` standard deviations from
-    the forecast of the heaviest memory is learnt as if it were that far; 0 means never.
+    depends on an amount that is added to all rewards: they are counted from the first one, features are
+    divided by the length of the first, between 0.01 and 1, and bases have one dimension more. With bases of
+    `prior="learnt"`, a reward that comes after $k \ge 3$ others is moved to `outlier` $(1 + 100/k)$ standard
+    deviations from the heaviest memory's forecast if it is farther.
 
     `fresh="at_alarm"` restarts the last memory from a copy of the heaviest when its weight falls below twice
     its reallocation share, and below half of its prior, while it holds more than twice the episodes of the
@@ -225,7 +225,8 @@ class MixtureOfMemories(Wrapper):
     def excess(self, errors: ErrorSums, error: Array, variance: Array) -> Array:
         """Return what to add to a reward with this error so that it is no outlier; mostly 0."""
         xp, spread = namespace(error), self.noise.variance(errors)
-        limit = self.outlier * xp.sqrt(spread * (1 + variance))
+        early = 1 + EARLY / xp.asarray(xp.maximum(errors.count, 1), dtype=spread.dtype)
+        limit = self.outlier * early * xp.sqrt(spread * (1 + variance))
         is_known = (self.outlier > 0) & (errors.count >= FIRST_CLIPPED) & (spread > 0)
         return is_known * (xp.minimum(xp.maximum(error, -limit), limit) - error)
 

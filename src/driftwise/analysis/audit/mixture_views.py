@@ -22,7 +22,7 @@ from driftwise.environments import LinearBandit, LinearMdp
 from driftwise.simulation.tasks import play
 
 _CONSTANT = 10.0  # the last feature, whose weight is the origin
-_FIRST_CLIPPED = 20  # errors before the first reward that may be an outlier
+_FIRST_CLIPPED, _EARLY = 3, 100  # errors before the first outlier; how slowly the limit comes down
 _LEAST_SAMPLES = 5  # for each dimension, of a memory that is copied into
 
 
@@ -138,7 +138,8 @@ class MixtureTrace:
     def clip_outlier(self, memories: list[Snapshot]) -> list[Snapshot]:
         """Return the memories with a reward within `outlier` deviations of the heaviest one's forecast."""
         error, variance = memories[self.defined_weights[-1].mean(axis=0).argmax()].forecast
-        limit = self.subject.agent.outlier * np.sqrt(self.noise[0] * (1 + variance))
+        outlier = self.subject.agent.outlier * (1 + _EARLY / max(len(self.squares), 1))
+        limit = outlier * np.sqrt(self.noise[0] * (1 + variance))
         if len(self.squares) < _FIRST_CLIPPED or not limit.all():
             return memories
         episode = memories[0].episode

@@ -11,6 +11,7 @@ import numpy as np
 
 from driftwise.algorithms.unknown_variation.mixture import (
     CONSTANT,
+    EARLY,
     FIRST_CLIPPED,
     MixtureOfMemories,
     MixtureState,
@@ -181,7 +182,7 @@ class MixtureDecider:
         degrees, variance = noise.capped_degrees(self._errors), self._variance
         share, limit = agent.sharing.share_at(self._tick + 1), math.inf
         if self._outlier and variance > 0 and self._errors.count >= FIRST_CLIPPED:
-            limit = self._outlier * math.sqrt(variance)
+            limit = self._outlier * (1 + EARLY / self._errors.count) * math.sqrt(variance)
         mixture, last = self._mixture, len(self._bases) - 1
         square = mixture.learn(features, reward, weight, degrees, degrees * variance, share, limit)
         rate, (error_weight, squares, total, seen) = agent.noise_forgetting.rate, self._errors
