@@ -1,4 +1,4 @@
-"""Sums of the decisions that wait, from their definition: every sum anew over all that count."""
+"""Sums of the decisions that wait, by their definition: each sum is computed over all that count."""
 
 from typing import NamedTuple
 
@@ -13,9 +13,10 @@ class Made(NamedTuple):
 
 
 class WaitingDecisions:
-    """Those whose rewards may still come: none is more than twice as old as any was at its reward.
+    """Decisions whose rewards may still come: none is more than twice as old as any was at its reward.
 
-    The age counts decisions, from that one on. Who is too old when the sum is asked for never counts again.
+    The age of a decision counts decisions, itself included. One that is too old when a sum is computed never
+    counts again.
     """
 
     def __init__(self) -> None:

@@ -56,7 +56,7 @@ def _variance_ratio(moments: Moments, dim: int, noise: float) -> float:
 
 
 def _count_untried(agent: Agent, state: Any, arms: np.ndarray) -> int:
-    """Return how many arms `[N, d]` lie in directions of which the longest memory knows nothing."""
+    """Return how many arms `[N, d]` the longest memory knows nothing about."""
     rows = arms
     if isinstance(agent, MixtureOfMemories):
         rows = agent.extend_table(FeatureTable(arms), state.unit).values

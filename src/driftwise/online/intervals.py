@@ -115,7 +115,7 @@ class DriftBound:
         self.weight = self.rate * self.weight + 1
 
     def at(self, alpha: float) -> tuple[float, float]:
-        """Return the mean of the outcomes, of which there must be one, and its bound."""
+        """Return the mean of the outcomes and its bound; there must be at least one outcome."""
         evidence, mean = math.log(len(_BETS) / alpha), self.total / self.weight
         return mean, mean - min((evidence + psi(bet) * self.spread) / (bet * self.weight) for bet in _BETS)
 
@@ -174,7 +174,7 @@ class TwoSided:
         self._high.add(opposite / self._scale)
 
     def at(self, alpha: float) -> Interval:
-        """Return the interval, each side of which fails with probability α/2 at most."""
+        """Return the interval; each side fails with probability α/2 at most."""
         mean, low = (self._scale * end for end in self._low.at(alpha / 2))
         other, high = (self._top - self._scale * end for end in self._high.at(alpha / 2))
         below, above = mean - low, high - other

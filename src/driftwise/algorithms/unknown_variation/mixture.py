@@ -82,7 +82,7 @@ class MixtureOfMemories(Wrapper):
 
     def __post_init__(self) -> None:
         if self.origin == "learnt" and (self.base.spec.horizon > 1 or self.base.spec.dim < 2):
-            raise ArgumentError("origin", "be 'zero' unless bases are bandits of two dimensions", self.origin)
+            raise ArgumentError("origin", "be 'zero' unless bases are bandits with dim ≥ 2", self.origin)
         if np.any(self.outlier) and not self.base.counts_waiting:
             raise ArgumentError("outlier", "be 0 unless bases have prior='learnt'", self.outlier)
         if self.fresh == "at_alarm" and not can_be_copied(self.base):

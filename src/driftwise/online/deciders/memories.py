@@ -17,7 +17,7 @@ _LARGEST_SQUARE = _ROOT * _ROOT  # on the last two diagonals: a factor exists wh
 
 
 class Width(NamedTuple):
-    """What the width of a confidence interval depends on, besides the sums of a memory."""
+    """Numbers that, with the sums of a memory, determine the width of a confidence interval."""
 
     radius: float
     ridge: float = 0.0
