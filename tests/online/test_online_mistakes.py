@@ -151,3 +151,9 @@ def test_a_save_into_a_folder_that_is_not_there_names_the_file(tmp_path):
     with pytest.raises(FileNotFoundError) as raised:
         Bandit(dim=2).save(tmp_path / "nowhere" / "agent.safetensors")
     assert raised.value.filename == str(tmp_path / "nowhere" / "agent.safetensors")
+
+
+@pytest.mark.parametrize("algorithm", ["adaptive_lin_ucb", "adaptive_glb_omd"])
+def test_a_wrong_radius_of_an_adaptive_bandit_is_named_as_it_was_given(algorithm):
+    with pytest.raises(ValueError, match=r"^radius must be a number of at least 0, got -1$"):
+        Bandit(algorithm, dim=2, radius=-1)

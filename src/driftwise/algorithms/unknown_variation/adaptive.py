@@ -13,7 +13,7 @@ from driftwise.base import Agent, Forecaster, Numeric, Spec
 from driftwise.base.part import expand_grid, get_grids, stack_parts
 from driftwise.base.schema import add_defaults
 from driftwise.base.times import to_seconds
-from driftwise.base.validation import ArgumentError, require_choice, require_count
+from driftwise.base.validation import ArgumentError, require_choice, require_count, require_numeric
 from driftwise.parts import ClockWeights, ExponentialWeights, FixedShare, LearntNoise
 from driftwise.parts.exploration import Exploration, Thompson, Ucb
 from driftwise.parts.forgetting import NoForgetting
@@ -131,7 +131,7 @@ def adaptive_lin_ucb(
     When to use: you do not know how fast the problem drifts, or how large the noise is. Start here.
     When not: you need a bound on regret. A known memory saves the cost of the others.
     """
-    return _bandit(spec, Ucb(GrowingRadius(radius, _GROWTH)), ridge, origin, **mixing)
+    return _bandit(spec, Ucb(_growing_radius(radius)), ridge, origin, **mixing)
 
 
 @register(exploration="Thompson sampling", problem="linear bandit", **_ROW)
@@ -154,6 +154,11 @@ def adaptive_lin_ts(
     When not: you need a bound on regret, or the same choice from the same data.
     """
     return _bandit(spec, Thompson(scale), ridge, origin, **{"decision": "draw", **mixing})
+
+
+def _growing_radius(radius: Numeric) -> GrowingRadius:
+    """Return the radius of an adaptive bandit."""
+    return GrowingRadius(require_numeric("radius", radius, at_least=0), _GROWTH)
 
 
 def _bandit(
@@ -220,5 +225,5 @@ def adaptive_glb_omd(
     When not: rewards are clicks, or numbers with a linear mean; start with `adaptive_lin_ucb`.
     """
     numbers = dict(norm_bound=norm_bound, noise_scale=noise_scale, ridge=ridge)
-    agent = d_glb_omd(spec, rate=1.0, link=link, radius=GrowingRadius(radius, _GROWTH), **numbers)
+    agent = d_glb_omd(spec, rate=1.0, link=link, radius=_growing_radius(radius), **numbers)
     return mixture(dataclasses.replace(agent, step="mean", step_size=1.0), **mixing)
