@@ -112,7 +112,12 @@ def main() -> int:
                 break
             played["|".join(map(str, cell))] = result
             options.out.write_text(json.dumps(played))
-            print(cell, round(result["seconds"][-1]), round(float(np.mean(result["returns"][-40:])), 1), flush=True)
+            print(
+                cell,
+                round(result["seconds"][-1]),
+                round(float(np.mean(result["returns"][-40:])), 1),
+                flush=True,
+            )
         pool.terminate()
     return 0
 

@@ -15,5 +15,5 @@ with require_extra("driftwise.gym", "gym"):
 
 load_plugins()
 
-__all__ = ["MAKERS", "READY_DRIFTS", "DriftingParameter", "LinearMdpEnv", "LinearMdpVectorEnv", "make_env", "make_vector_env"]
-__all__ += ["make_drifting", "set_cart_pole", "set_slipperiness"]
+__all__ = ["MAKERS", "READY_DRIFTS", "DriftingParameter", "LinearMdpEnv", "LinearMdpVectorEnv"]
+__all__ += ["make_drifting", "make_env", "make_vector_env", "set_cart_pole", "set_slipperiness"]

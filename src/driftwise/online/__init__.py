@@ -10,7 +10,7 @@ from driftwise.online.decision_log import DecisionLog
 from driftwise.online.decisions import Decision, Outcome, Waiting
 from driftwise.online.encoding import Encoder
 from driftwise.online.episodes.episodic_agent import EpisodicAgent
-from driftwise.online.episodes.training import Training, train
+from driftwise.online.episodes.player import Training, train
 from driftwise.online.named_arms import NamedDecision
 from driftwise.online.named_bandit import NamedBandit
 from driftwise.online.summary import EpisodicSummary, Summary
