@@ -6,23 +6,11 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from driftwise.base import (
-    Array,
-    Episode,
-    FeatureTable,
-    Forecast,
-    Forecaster,
-    Key,
-    Moments,
-    Numeric,
-    Plan,
-    Spec,
-    Wrapper,
-)
+from driftwise.base import Forecaster, Moments, Numeric, Spec, Wrapper
 from driftwise.base.arrays import compute_after, expand_like, map_stacked, map_tree, namespace
 from driftwise.base.part import choice, index_part, member, number, numeric_values, part
 from driftwise.base.random import choose_index, draw_uniform, fold
-from driftwise.base.types import WaitingDecisions
+from driftwise.base.types import Array, Episode, FeatureTable, Forecast, Key, Plan, WaitingDecisions
 from driftwise.base.validation import ArgumentError
 from driftwise.parts import ClockWeights, ExponentialWeights, FixedShare, LearntNoise
 from driftwise.parts.noise import ErrorSums, NoiseSums
