@@ -92,7 +92,7 @@ class Bandit(SavedBandit):
         self._dim = self.agent.spec.dim
         with limits.within_memory(self.agent):
             self._decider = make_decider(self.agent, settings.seed, settings.num_draws)
-            sums = WaitingSums(self._dim) if self.agent.counts_waiting else None
+            sums = WaitingSums(self._dim, self.agent.expand) if self.agent.counts_waiting else None
         self._pending = PendingDecisions(settings.max_pending, *ages, sums=sums)
         self._range = RewardRange(settings.reward_range or self.agent.reward_range, settings.outside)
         self._gauge, self._num_rounds = Gauge(), 0  # rounds: decisions and samples have draws of their own
@@ -233,7 +233,7 @@ class Bandit(SavedBandit):
         """
         block = require_coordinates(coordinates, self._dim)
         with np.errstate(all="ignore"), self._lock:
-            self._decider.state = renew_state(self._decider.state, block)
+            self._decider.state = renew_state(self._decider.state, block, self.agent)
             entries = [*self._pending.waiting.items()]
             for id, entry in entries:
                 if (name is not None and entry.name == name) or entry.choice.features[block].any():

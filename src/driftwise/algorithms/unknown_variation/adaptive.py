@@ -8,6 +8,13 @@ from typing import Annotated, Any, Literal, TypedDict, Unpack, get_args
 from driftwise.algorithms.algorithm import register
 from driftwise.algorithms.bandits.bandit_agent import bandit_agent, require_bandit
 from driftwise.algorithms.bandits.generalised_linear import d_glb_omd
+from driftwise.algorithms.unknown_variation.expanding import (
+    MAX_PRODUCTS,
+    Expand,
+    MapName,
+    MixtureOfMaps,
+    mapped_dim,
+)
 from driftwise.algorithms.unknown_variation.mixture import Decision, MixtureOfMemories, Origin, can_be_copied
 from driftwise.base import Agent, Forecaster, Numeric, Spec
 from driftwise.base.part import expand_grid, get_grids, stack_parts
@@ -116,8 +123,10 @@ def adaptive_lin_ucb(
     radius: Numeric = 0.8,
     ridge: Numeric = 0.2,
     origin: Origin = "learnt",
+    expand: Expand = "no",
+    blocks: int = 1,
     **mixing: Unpack[Mixing],
-) -> MixtureOfMemories:
+) -> MixtureOfMemories | MixtureOfMaps:
     r"""Linear UCB that knows neither how fast to forget nor how large the noise is.
 
     Candidates are regressions with memories of 8, 16, …, 4096 rounds, and one that never forgets. Each
@@ -131,7 +140,7 @@ def adaptive_lin_ucb(
     When to use: you do not know how fast the problem drifts, or how large the noise is. Start here.
     When not: you need a bound on regret. A known memory saves the cost of the others.
     """
-    return _bandit(spec, Ucb(_growing_radius(radius)), ridge, origin, **mixing)
+    return _expanded_bandit(spec, Ucb(_growing_radius(radius)), ridge, origin, expand, blocks, **mixing)
 
 
 @register(exploration="Thompson sampling", problem="linear bandit", **_ROW)
@@ -141,8 +150,10 @@ def adaptive_lin_ts(
     scale: Numeric = 0.5,
     ridge: Numeric = 0.2,
     origin: Origin = "learnt",
+    expand: Expand = "no",
+    blocks: int = 1,
     **mixing: Unpack[Mixing],
-) -> MixtureOfMemories:
+) -> MixtureOfMemories | MixtureOfMaps:
     r"""Thompson sampling that knows neither how fast to forget nor how large the noise is.
 
     A memory is drawn with its weight, then a parameter from its posterior.
@@ -153,12 +164,48 @@ def adaptive_lin_ts(
     When to use: you know neither the pace of the drift nor the noise, and want random choices.
     When not: you need a bound on regret, or the same choice from the same data.
     """
-    return _bandit(spec, Thompson(scale), ridge, origin, **{"decision": "draw", **mixing})
+    mixing = {"decision": "draw", **mixing}
+    return _expanded_bandit(spec, Thompson(scale), ridge, origin, expand, blocks, **mixing)
 
 
 def _growing_radius(radius: Numeric) -> GrowingRadius:
     """Return the radius of an adaptive bandit."""
     return GrowingRadius(require_numeric("radius", radius, at_least=0), _GROWTH)
+
+
+def _expanded_bandit(
+    spec: Spec,
+    exploration: Exploration,
+    ridge: Numeric,
+    origin: Origin,
+    expand: Expand,
+    blocks: int,
+    **mixing: Unpack[Mixing],
+) -> MixtureOfMemories | MixtureOfMaps:
+    """Return an adaptive bandit, or a mixture of those on several maps of the features."""
+    expand, blocks = require_choice("expand", expand, get_args(Expand)), require_count("blocks", blocks)
+    if expand == "no":
+        if blocks != 1:
+            raise ArgumentError("blocks", "be 1 where expand='no'", blocks)
+        return _bandit(spec, exploration, ridge, origin, **mixing)
+    for name in ("shortest", "longest"):
+        if isinstance(mixing.get(name), str | timedelta):
+            raise ArgumentError("expand", f"be 'no' with a duration as {name}", expand)
+    if spec.dim % blocks:
+        raise ArgumentError("blocks", f"divide dim, which is {spec.dim}", blocks)
+    sizes: dict[MapName, int] = {"linear": spec.dim} if expand == "auto" else {}
+    if expand != "products":
+        sizes["fourier"] = mapped_dim("fourier", spec.dim)
+    if expand != "fourier" and (size := mapped_dim("products", spec.dim, blocks)) <= MAX_PRODUCTS:
+        sizes["products"] = size
+    if not sizes:
+        expected = f"be 'auto' or 'fourier' where products make more than {MAX_PRODUCTS} features"
+        raise ArgumentError("expand", expected, expand, f"{expand!r} with {size} of them")
+    maps: Any = {
+        name: _bandit(dataclasses.replace(spec, dim=size), exploration, ridge, origin, **mixing)
+        for name, size in sizes.items()
+    }
+    return MixtureOfMaps(spec, **maps, blocks=blocks)
 
 
 def _bandit(
