@@ -25,7 +25,7 @@ from driftwise.online.decisions import Decision, Entry, Outcome, PendingDecision
 from driftwise.online.hints import find_hints
 from driftwise.online.limits import RewardRange
 from driftwise.online.renewal import renew_state, require_coordinates
-from driftwise.online.summary import Gauge, Summary, summary_fields
+from driftwise.online.summary import Gauge, Summary, map_weights, summary_fields
 from driftwise.online.waiting import WaitingSums
 
 _KIND = "bandit"  # in files
@@ -126,7 +126,8 @@ class Bandit(SavedBandit):
             last = self._gauge, self._offered, decisions, pending
             hints = tuple(find_hints(self.agent, self._decider.state, *last))
             outside = int(self._gauge.outside)
-            return Summary(decisions=decisions, expired=expired, **fields, outside=outside, hints=hints)
+            fields |= dict(outside=outside, hints=hints, maps=map_weights(self.agent, self._decider.state))
+            return Summary(decisions=decisions, expired=expired, **fields)
 
     def diagnostics(self) -> dict[str, float]:
         """Return numbers of the agent by name, after the last reward: `alarms` is 1 if that was one."""

@@ -126,7 +126,7 @@ def adaptive_lin_ucb(
     expand: Expand = "no",
     blocks: int = 1,
     **mixing: Unpack[Mixing],
-) -> MixtureOfMemories | MixtureOfMaps:
+) -> MixtureOfMemories | Any:  # `MixtureOfMaps` where features are expanded
     r"""Linear UCB that knows neither how fast to forget nor how large the noise is.
 
     Candidates are regressions with memories of 8, 16, …, 4096 rounds, and one that never forgets. Each
@@ -137,6 +137,11 @@ def adaptive_lin_ucb(
       radius: $c \ge 0$, in standard deviations of a forecast.
       ridge: $\lambda > 0$, for features of a length of about 1, and rewards in units of the noise.
       origin: `"zero"` where the mean reward of features that are all 0 is known to be 0.
+      expand: `"auto"` where rewards need not be linear: candidates are the features as given, these with
+        their `"products"`, and with 50 random `"fourier"` features, as in `MixtureOfMaps`. One of the two
+        names takes that map alone.
+      blocks: blocks of the features that are never used together, as those of numbered arms: products across
+        them are left out.
     When to use: you do not know how fast the problem drifts, or how large the noise is. Start here.
     When not: you need a bound on regret. A known memory saves the cost of the others.
     """
@@ -153,13 +158,13 @@ def adaptive_lin_ts(
     expand: Expand = "no",
     blocks: int = 1,
     **mixing: Unpack[Mixing],
-) -> MixtureOfMemories | MixtureOfMaps:
+) -> MixtureOfMemories | Any:  # `MixtureOfMaps` where features are expanded
     r"""Thompson sampling that knows neither how fast to forget nor how large the noise is.
 
     A memory is drawn with its weight, then a parameter from its posterior.
     Args:
       scale: $a \ge 0$, in standard deviations of a forecast; 1 is the Bayesian choice.
-      ridge, origin: as in `adaptive_lin_ucb`.
+      ridge, origin, expand, blocks: as in `adaptive_lin_ucb`.
       decision: `"draw"` unless given.
     When to use: you know neither the pace of the drift nor the noise, and want random choices.
     When not: you need a bound on regret, or the same choice from the same data.
@@ -183,24 +188,23 @@ def _expanded_bandit(
     **mixing: Unpack[Mixing],
 ) -> MixtureOfMemories | MixtureOfMaps:
     """Return an adaptive bandit, or a mixture of those on several maps of the features."""
-    expand, blocks = require_choice("expand", expand, get_args(Expand)), require_count("blocks", blocks)
+    require_choice("expand", expand, get_args(Expand))
     if expand == "no":
-        if blocks != 1:
+        if require_count("blocks", blocks) > 1:
             raise ArgumentError("blocks", "be 1 where expand='no'", blocks)
         return _bandit(spec, exploration, ridge, origin, **mixing)
     for name in ("shortest", "longest"):
         if isinstance(mixing.get(name), str | timedelta):
             raise ArgumentError("expand", f"be 'no' with a duration as {name}", expand)
-    if spec.dim % blocks:
+    if spec.dim % require_count("blocks", blocks):
         raise ArgumentError("blocks", f"divide dim, which is {spec.dim}", blocks)
-    sizes: dict[MapName, int] = {"linear": spec.dim} if expand == "auto" else {}
-    if expand != "products":
-        sizes["fourier"] = mapped_dim("fourier", spec.dim)
-    if expand != "fourier" and (size := mapped_dim("products", spec.dim, blocks)) <= MAX_PRODUCTS:
-        sizes["products"] = size
-    if not sizes:
-        expected = f"be 'auto' or 'fourier' where products make more than {MAX_PRODUCTS} features"
-        raise ArgumentError("expand", expected, expand, f"{expand!r} with {size} of them")
+    names: tuple[MapName, ...] = get_args(MapName) if expand == "auto" else (expand,)
+    sizes = {name: mapped_dim(name, spec.dim, blocks) for name in names}
+    if sizes.get("products", 0) > MAX_PRODUCTS:
+        size = sizes.pop("products")
+        if not sizes:
+            expected = f"be 'auto' or 'fourier' where products make more than {MAX_PRODUCTS} features"
+            raise ArgumentError("expand", expected, expand, f"{expand!r} with {size} of them")
     maps: Any = {
         name: _bandit(dataclasses.replace(spec, dim=size), exploration, ridge, origin, **mixing)
         for name, size in sizes.items()

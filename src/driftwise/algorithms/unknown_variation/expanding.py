@@ -2,14 +2,14 @@
 
 import functools
 import math
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState
 from driftwise.base import Agent, Array, Episode, FeatureTable, Key, Moments, Plan, Spec
 from driftwise.base.arrays import map_tree, namespace
-from driftwise.base.part import count, member, part
+from driftwise.base.part import count, index_part, member, part
 from driftwise.base.random import draw_normal, draw_uniform, fold, key
 from driftwise.base.types import WaitingDecisions
 from driftwise.base.validation import ArgumentError
@@ -17,11 +17,10 @@ from driftwise.parts import FixedShare
 
 Expand = Literal["no", "auto", "products", "fourier"]
 MapName = Literal["fourier", "products", "linear"]
-MAX_PRODUCTS = 500  # coordinates of a map with products
-NUM_FREQUENCIES = 50  # random ones, each with a cosine and a sine
-SHORTEST, LONGEST = 0.5, 5.0  # frequencies, in units of the standard normal
-PRODUCT_SCALE = 1.0
-WAVE_SCALE = 1.0
+MAX_PRODUCTS = 500  # features of a map with products
+NUM_FREQUENCIES = 25  # random ones, each with a cosine and a sine
+_SHORTEST, _LONGEST = 0.5, 2.0  # frequencies, in units of a standard normal vector
+_PRODUCT_SCALE = 0.5  # all four were chosen on half of the streams of benchmarks/expand.py
 
 
 class MapsState(NamedTuple):
@@ -44,24 +43,24 @@ def random_frequencies(dim: int) -> np.ndarray:
     """Return random frequencies `[F, d]`, always the same: normal directions of lengths at all scales."""
     root = fold(key(0), dim)
     directions = draw_normal(fold(root, 0), NUM_FREQUENCIES * dim, np.float64).reshape(-1, dim)
-    lengths = SHORTEST * (LONGEST / SHORTEST) ** draw_uniform(fold(root, 1), NUM_FREQUENCIES, np.float64)
+    lengths = _SHORTEST * (_LONGEST / _SHORTEST) ** draw_uniform(fold(root, 1), NUM_FREQUENCIES, np.float64)
     return directions * lengths[:, None]
 
 
 def map_features(name: MapName, features: Array, blocks: int = 1) -> Array:
-    r"""Return features `[..., D]` of features `[..., d]`.
+    r"""Return features `[..., D]` of features `[..., d]`, which come first.
 
-    `"products"` are $x$ and $x_i^2$ and $\sqrt2\,x_ix_j$, so that their length is $\|x\|\sqrt{1+\|x\|^2}$;
-    `"fourier"` are $x$ and $(\cos\omega_k^\top x, \sin\omega_k^\top x)/\sqrt F$ for $F$ random $\omega_k$.
+    `"products"` appends $x_i^2/2$ and $x_ix_j/\sqrt2$, whose inner product is $(x^\top y)^2/4$; `"fourier"`
+    $(\cos\omega_k^\top x, \sin\omega_k^\top x)/\sqrt F$ for $F$ random $\omega_k$ (Rahimi & Recht 2007).
     """
     xp = namespace(features)
     if name == "products":
         first, second = product_pairs(features.shape[-1], blocks)
-        scale = xp.asarray(PRODUCT_SCALE * np.where(first == second, 1.0, math.sqrt(2.0)), dtype=features.dtype)
+        scale = xp.asarray(_PRODUCT_SCALE * np.where(first == second, 1, math.sqrt(2)), dtype=features.dtype)
         return xp.concat([features, scale * features[..., first] * features[..., second]], axis=-1)
     if name == "fourier":
         frequencies = xp.asarray(random_frequencies(features.shape[-1]), dtype=features.dtype)
-        phases, scale = features @ frequencies.T, WAVE_SCALE / math.sqrt(len(frequencies))
+        phases, scale = features @ frequencies.T, 1 / math.sqrt(len(frequencies))
         return xp.concat([features, scale * xp.cos(phases), scale * xp.sin(phases)], axis=-1)
     return features
 
@@ -69,7 +68,22 @@ def map_features(name: MapName, features: Array, blocks: int = 1) -> Array:
 def mapped_dim(name: MapName, dim: int, blocks: int = 1) -> int:
     """Return the number of features that a map has."""
     size = dim // blocks
-    return dim + {"products": blocks * size * (size + 1) // 2, "fourier": 2 * NUM_FREQUENCIES, "linear": 0}[name]
+    added = {"products": blocks * size * (size + 1) // 2, "fourier": 2 * NUM_FREQUENCIES, "linear": 0}
+    return dim + added[name]
+
+
+def score_episode(
+    agent: MixtureOfMemories, state: MixtureState, features: FeatureTable, plan: Plan, episode: Episode
+) -> Array:
+    """Return the logarithm of the density that the heaviest memory forecasts for a bandit's episode."""
+    if agent.origin == "learnt":
+        state = agent.set_origin(state, episode.features[0], episode.rewards[0])
+        features = agent.extend_table(features, state.unit)
+        extended = agent.extend(episode.features, state.unit)
+        episode = episode._replace(features=extended, rewards=episode.rewards - state.origin)
+    heaviest = state.log_weights.argmax()
+    memory, base = index_part(agent.base, heaviest), map_tree(lambda leaf: leaf[heaviest], state.base)
+    return agent.noise.score(state.noise.errors, memory.forecast(base, features, plan, episode))[0]
 
 
 @part
@@ -150,7 +164,9 @@ class MixtureOfMaps(Agent):
 
         def pad(weights: Array) -> Array:
             missing = size - weights.shape[-1]
-            return xp.concat([weights, xp.zeros((*weights.shape[:-1], missing), dtype=weights.dtype)], axis=-1)
+            return xp.concat(
+                [weights, xp.zeros((*weights.shape[:-1], missing), dtype=weights.dtype)], axis=-1
+            )
 
         plans = [plan._replace(weights=pad(plan.weights)) for plan in plans]
         return map_tree(lambda *leaves: xp.stack(leaves)[chosen], *plans)
@@ -160,7 +176,7 @@ class MixtureOfMaps(Agent):
         for (name, agent), inner in zip(self.maps.items(), state.maps, strict=True):
             table = self.map_table(name, features)
             own = episode._replace(features=map_features(name, episode.features, self.blocks))
-            scores.append(agent.score(inner, table, plan, own))
+            scores.append(score_episode(agent, inner, table, plan, own))
             learnt.append(agent.update(inner, table, plan, own))
         return MapsState(tuple(learnt), *self.weigh(state.log_weights, xp.stack(scores), state.tick))
 
@@ -171,9 +187,8 @@ class MixtureOfMaps(Agent):
 
     def heaviest(self, state: MapsState) -> tuple[MapName, MixtureOfMemories, MixtureState]:
         """Return the map that decides; for NumPy."""
-        chosen = int(np.argmax(state.log_weights))
-        name = [*self.maps][chosen]
-        return name, self.maps[name], state.maps[chosen]
+        triples = [(name, agent, inner) for (name, agent), inner in zip(self.maps.items(), state.maps)]
+        return triples[int(np.argmax(state.log_weights))]
 
     def diagnostics(self, state: MapsState) -> dict[str, Array]:
         """Weights of the maps."""

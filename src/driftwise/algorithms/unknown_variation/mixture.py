@@ -192,7 +192,11 @@ class MixtureOfMemories(Wrapper):
         self, state: MixtureState, features: FeatureTable, plan: Plan, episode: Episode
     ) -> MixtureState:
         xp, like = namespace(features.values), features.values
-        state, features, episode = self._extend_episode(state, features, episode)
+        if self.origin == "learnt":
+            state = self.set_origin(state, episode.features[0], episode.rewards[0])
+            features = self.extend_table(features, state.unit)
+            extended = self.extend(episode.features, state.unit)
+            episode = episode._replace(features=extended, rewards=episode.rewards - state.origin)
         if self.base.counts_waiting:
             episode = self._clip(state, features, plan, episode)
 
@@ -207,34 +211,11 @@ class MixtureOfMemories(Wrapper):
         learnt = map_stacked(learn, self.base, (state.base, values), like)
         return self.absorb_forecasts(state, *learnt)
 
-    def score(self, state: MixtureState, features: FeatureTable, plan: Plan, episode: Episode) -> Array:
-        """Return the logarithm of the density that the heaviest memory forecasts for a bandit's episode."""
-        state, features, episode = self._extend_episode(state, features, episode)
-        forecast = self._leading_forecast(state, features, plan, episode)
-        return self.noise.score(state.noise.errors, forecast)[0]
-
-    def _extend_episode(
-        self, state: MixtureState, features: FeatureTable, episode: Episode
-    ) -> tuple[MixtureState, FeatureTable, Episode]:
-        """Return the arguments of `update` as the memories see them."""
-        if self.origin == "zero":
-            return state, features, episode
-        state = self.set_origin(state, episode.features[0], episode.rewards[0])
-        extended = self.extend(episode.features, state.unit)
-        episode = episode._replace(features=extended, rewards=episode.rewards - state.origin)
-        return state, self.extend_table(features, state.unit), episode
-
-    def _leading_forecast(
-        self, state: MixtureState, features: FeatureTable, plan: Plan, episode: Episode
-    ) -> Forecast:
-        """Return the forecast of the heaviest memory."""
-        heaviest = state.log_weights.argmax()
-        agent, base = index_part(self.base, heaviest), map_tree(lambda leaf: leaf[heaviest], state.base)
-        return agent.forecast(base, features, plan, episode)
-
     def _clip(self, state: MixtureState, features: FeatureTable, plan: Plan, episode: Episode) -> Episode:
         """Return the episode of a bandit with a reward that is no outlier."""
-        error, variance = self._leading_forecast(state, features, plan, episode)
+        heaviest = state.log_weights.argmax()
+        agent, base = index_part(self.base, heaviest), map_tree(lambda leaf: leaf[heaviest], state.base)
+        error, variance = agent.forecast(base, features, plan, episode)
         excess = self.excess(state.noise.errors, error, variance)
         if episode.counts is not None:  # √n times the mean of n rewards is what was forecast
             excess = excess / namespace(excess).sqrt(episode.counts)

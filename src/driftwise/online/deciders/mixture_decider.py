@@ -167,7 +167,7 @@ class MixtureDecider:
         return mean + bonus, bonus
 
     def score(self, choice: Choice, reward: float, weight: float = 1.0) -> float:
-        """Return `MixtureOfMemories.score` of a sample, where widths are by the inverse gram."""
+        """Return the score of a sample, as `score_episode` does, where widths are by the inverse gram."""
         row, variance, noise = choice.features, self._variance, self.agent.noise
         if not variance > 0:
             return 0.0
