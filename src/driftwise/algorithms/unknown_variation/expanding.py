@@ -2,7 +2,7 @@
 
 import functools
 import math
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -185,10 +185,10 @@ class MixtureOfMaps(Agent):
         known = tick > 1  # the unit of rewards is not known before
         return self.sharing.update(log_weights, known * scores, tick + 1), tick + 1
 
-    def heaviest(self, state: MapsState) -> tuple[MapName, MixtureOfMemories, MixtureState]:
+    def heaviest(self, state: MapsState) -> tuple[Any, MixtureOfMemories, MixtureState]:
         """Return the map that decides; for NumPy."""
-        triples = [(name, agent, inner) for (name, agent), inner in zip(self.maps.items(), state.maps)]
-        return triples[int(np.argmax(state.log_weights))]
+        pairs = zip(self.maps.items(), state.maps, strict=True)
+        return [(name, agent, inner) for (name, agent), inner in pairs][int(np.argmax(state.log_weights))]
 
     def diagnostics(self, state: MapsState) -> dict[str, Array]:
         """Weights of the maps."""
