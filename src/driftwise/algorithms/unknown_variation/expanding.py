@@ -129,12 +129,18 @@ class MixtureOfMaps(Agent):
         xp = namespace(features)
         return xp.concat([map_features(name, features, self.blocks) for name in self.maps], axis=-1)
 
+    @functools.cached_property
+    def _slices(self) -> dict[str, slice]:
+        """The places of the maps' features in those of `expand`."""
+        sizes = [mapped_dim(name, self.spec.dim, self.blocks) for name in self.maps]
+        pairs = zip(self.maps, sizes, np.cumsum(sizes).tolist(), strict=True)
+        return {name: slice(end - size, end) for name, size, end in pairs}
+
     def waiting_of(self, name: MapName, gram: Array) -> Array:
         """Return the sums over waiting decisions `[D + 1, D + 1]` of one map, from those of all."""
-        ends = np.cumsum([agent.spec.dim for agent in self.maps.values()])
-        end, size = ends[[*self.maps].index(name)], self.maps[name].spec.dim
-        kept = np.append(np.arange(end - size, end), gram.shape[-1] - 1)
-        return gram[kept[:, None], kept]
+        xp, own = namespace(gram), self._slices[name]
+        rows = xp.concat([gram[own], gram[-1:]], axis=0)
+        return xp.concat([rows[:, own], rows[:, -1:]], axis=1)
 
     def coordinates(self, name: MapName, block: np.ndarray) -> np.ndarray:
         """Return the coordinates of a map's features that depend on some coordinates of the features."""
