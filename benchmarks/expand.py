@@ -9,8 +9,8 @@ constant, once for each arm, `np.kron(np.eye(2), inputs)`. The last two are line
 noise of 0.3. The number is the mean reward, with its standard error over seeds. River's Hoeffding adaptive
 tree predicts labels and is told every one of them; it and Agrawal's streams (inputs scaled to ±1) are left
 out where river is not installed. The constants of the maps were chosen on the streams with a star, by 2000 rounds
-of seeds 0 to 3; seeds here start at 100. The last table has the time of a round of ten arms, decision and
-reward.
+of seeds 0 to 3; seeds here start at 100. The last table has the time of the processor for a round of ten
+arms, decision and reward.
 """
 
 from __future__ import annotations
@@ -151,16 +151,16 @@ def rows(num_seeds: int) -> Iterator[str]:
 
 
 def round_time(dim: int, expand: str, num: int = 200) -> float:
-    """Least seconds of a round over turns of `num`, after as many to warm up."""
+    """Least seconds of the processor for a round over turns of `num`, after as many to warm up."""
     blocks: Any = {} if expand == "no" else {"blocks": 2}
     bandit, rng, times = Bandit(dim=dim, expand=expand, **blocks), np.random.default_rng(0), []
     for _ in range(4):
         arms = rng.uniform(-1, 1, (num, 10, dim)) / np.sqrt(dim)
-        started = time.perf_counter()
+        started = time.process_time()
         for each in arms:
             decision = bandit.decide(each)
             bandit.learn(decision.id, each.item(decision.arm, 0))
-        times.append((time.perf_counter() - started) / num)
+        times.append((time.process_time() - started) / num)
     return min(times[1:])
 
 
