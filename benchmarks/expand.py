@@ -8,9 +8,9 @@ rule of the labels changes in the middle, but in streams marked as fixed. Featur
 constant, once for each arm, `np.kron(np.eye(2), inputs)`. The last two are linear bandits of ten arms with a
 noise of 0.3. The number is the mean reward, with its standard error over seeds. River's Hoeffding adaptive
 tree predicts labels and is told every one of them; it and Agrawal's streams (inputs scaled to ±1) are left
-out where river is not installed. The constants of the maps were chosen on the streams with a star, by 2000 rounds
-of seeds 0 to 3; seeds here start at 100. The last table has the time of the processor for a round of ten
-arms, decision and reward.
+out where river is not installed. The constants of the maps were chosen on the streams with a star, by 2000
+rounds of seeds 0 to 3; seeds here start at 100. The last table has the time of the processor for a round of
+ten arms, decision and reward.
 """
 
 from __future__ import annotations
