@@ -25,7 +25,7 @@ from driftwise.online.decisions import Decision, Entry, Outcome, PendingDecision
 from driftwise.online.hints import find_hints
 from driftwise.online.limits import RewardRange
 from driftwise.online.renewal import renew_state, require_coordinates
-from driftwise.online.summary import Gauge, Summary, summary_fields
+from driftwise.online.summary import Gauge, Summary, map_weights, summary_fields
 from driftwise.online.waiting import WaitingSums
 
 _KIND = "bandit"  # in files
@@ -92,7 +92,7 @@ class Bandit(SavedBandit):
         self._dim = self.agent.spec.dim
         with limits.within_memory(self.agent):
             self._decider = make_decider(self.agent, settings.seed, settings.num_draws)
-            sums = WaitingSums(self._dim) if self.agent.counts_waiting else None
+            sums = WaitingSums(self._dim, self.agent.expand) if self.agent.counts_waiting else None
         self._pending = PendingDecisions(settings.max_pending, *ages, sums=sums)
         self._range = RewardRange(settings.reward_range or self.agent.reward_range, settings.outside)
         self._gauge, self._num_rounds = Gauge(), 0  # rounds: decisions and samples have draws of their own
@@ -126,7 +126,8 @@ class Bandit(SavedBandit):
             last = self._gauge, self._offered, decisions, pending
             hints = tuple(find_hints(self.agent, self._decider.state, *last))
             outside = int(self._gauge.outside)
-            return Summary(decisions=decisions, expired=expired, **fields, outside=outside, hints=hints)
+            fields |= dict(outside=outside, hints=hints, maps=map_weights(self.agent, self._decider.state))
+            return Summary(decisions=decisions, expired=expired, **fields)
 
     def diagnostics(self) -> dict[str, float]:
         """Return numbers of the agent by name, after the last reward: `alarms` is 1 if that was one."""
@@ -233,7 +234,7 @@ class Bandit(SavedBandit):
         """
         block = require_coordinates(coordinates, self._dim)
         with np.errstate(all="ignore"), self._lock:
-            self._decider.state = renew_state(self._decider.state, block)
+            self._decider.state = renew_state(self._decider.state, block, self.agent)
             entries = [*self._pending.waiting.items()]
             for id, entry in entries:
                 if (name is not None and entry.name == name) or entry.choice.features[block].any():

@@ -58,6 +58,8 @@ class NamedBandit(SavedBandit):
         if "dim" in settings:
             raise ArgumentError("dim", "be left out: encoders and max_arms make it", settings["dim"])
         encoding = ArmSettings(own, shared, max_arms, when_full)
+        if shared is None and settings.get("expand", "no") != "no":
+            settings = {"blocks": max_arms} | settings
         bandit = Bandit(algorithm, dim=encoding.dim, **settings)
         if when_full == "retire" and None not in (own, shared) and keeps_samples(bandit.state):
             expected = f"be 'refuse' where weights are shared, for {algorithm}, which keeps samples"

@@ -2,7 +2,7 @@
 
 import copy
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Self
 
 import numpy as np
@@ -17,10 +17,12 @@ class WaitingSums:
 
     A decision no longer counts when more than twice as many others were made since as ever came before a
     reward, since rewards may be lost. It is summed when the sums are asked for: most rewards come before.
+    The φ are what `expand` returns for rows of features.
     """
 
-    def __init__(self, dim: int) -> None:
-        self._gram = np.zeros((dim + 1, dim + 1))
+    def __init__(self, dim: int, expand: Callable[[np.ndarray], np.ndarray] = np.asarray) -> None:
+        size = expand(np.zeros(dim)).shape[-1] + 1
+        self._expand, self._gram = expand, np.zeros((size, size))
         self._new: dict[str, tuple[int, np.ndarray]] = {}  # numbers and features of decisions not in the sum
         self._summed: OrderedDict[str, tuple[int, np.ndarray]] = OrderedDict()
         self._first_new = self._num_removed = 0
@@ -44,7 +46,7 @@ class WaitingSums:
         if not self._new and not self._summed:
             return None
         if self._new:
-            rows = _with_ones([features for _, features in self._new.values()])
+            rows = self._with_ones([features for _, features in self._new.values()])
             self._gram += rows.T.dot(rows)
             self._summed.update(self._new)
             self._new.clear()
@@ -81,18 +83,16 @@ class WaitingSums:
 
     def _subtract(self, id: str) -> None:
         """Remove a decision that is in the sum."""
-        (row,) = _with_ones([self._summed.pop(id)[1]])
+        (row,) = self._with_ones([self._summed.pop(id)[1]])
         self._gram -= row[:, None] * row
         self._num_removed += 1
         if not self._summed:
             self._gram[:] = 0
         elif self._num_removed >= _MANY + len(self._summed):
-            rows = _with_ones([features for _, features in self._summed.values()])
+            rows = self._with_ones([features for _, features in self._summed.values()])
             self._gram, self._num_removed = rows.T.dot(rows), 0
 
-
-def _with_ones(features: list[np.ndarray]) -> np.ndarray:
-    """Return features as rows, each with a one behind it."""
-    rows = np.ones((len(features), len(features[0]) + 1))
-    rows[:, :-1] = features
-    return rows
+    def _with_ones(self, features: list[np.ndarray]) -> np.ndarray:
+        """Return features as rows, each with a one behind it."""
+        rows = self._expand(np.stack(features))
+        return np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
