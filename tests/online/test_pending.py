@@ -146,9 +146,7 @@ def test_sums_of_waiting_decisions_are_those_over_all_that_count(many, actions, 
         ask()
 
 
-@pytest.mark.parametrize(
-    "options", [{}, dict(decision="variance"), dict(algorithm="adaptive_lin_ts")], ids=str
-)
+@pytest.mark.parametrize("options", [{}, dict(algorithm="adaptive_lin_ts")], ids=str)
 def test_with_decisions_that_wait_neither_looking_nor_a_file_changes_anything(options):
     rng, seen = np.random.default_rng(0), Bandit(dim=2, seed=1, **options)
     alone, late = Bandit(dim=2, seed=1, **options), list[str]()

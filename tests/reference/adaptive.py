@@ -72,18 +72,8 @@ def ages(memory: Memory) -> range:
 class Noise:
     """The noise of a step: squares `e²/(1+v)` and exponential weights over them."""
 
-    def __init__(
-        self,
-        rate: float,
-        *,
-        count: float = 2.0,
-        scale: float = 0.0,
-        least: float = 0.0,
-        max_degrees: float,
-        lost: int = 0,
-    ) -> None:
-        self.rate, self.count, self.scale, self.least = rate, count, scale, least
-        self.max_degrees, self.lost = max_degrees, lost
+    def __init__(self, rate: float, *, count: float = 2.0, max_degrees: float, lost: int = 0) -> None:
+        self.rate, self.count, self.max_degrees, self.lost = rate, count, max_degrees, lost
         self.squares: list[float] = []
 
     @property
@@ -95,13 +85,9 @@ class Noise:
     def variance(self) -> float:
         """`s²`."""
         weights, squares = np.array(self._weights()), np.array(self.squares)
-        if self.scale:  # with σ₀ as the first of what is forgotten
-            forgotten = self.count * self.scale**2 + float((1 - weights) @ squares)
-            prior = forgotten / (self.count + float(np.sum(1 - weights)))
-        else:
-            known = squares[self.lost :]
-            prior = float(known.mean()) if known.size else 1.0
-        return max((self.count * prior + float(weights @ squares)) / self.degrees, self.least**2)
+        known = squares[self.lost :]
+        prior = float(known.mean()) if known.size else 1.0
+        return (self.count * prior + float(weights @ squares)) / self.degrees
 
     def score(self, error: float, doubt: float) -> float:
         """The logarithm of Student's density."""

@@ -104,6 +104,9 @@ class Wrapper(Agent):
 
     base: Any
 
+    def moments(self, state: Any) -> Moments | None:
+        return self.base.moments(state.base)
+
 
 for _name in ("spec", "needs", "act", "optimistic", "off_policy", "sees_arms", "reward_range"):
     setattr(Wrapper, _name, property(operator.attrgetter(f"base.{_name}")))

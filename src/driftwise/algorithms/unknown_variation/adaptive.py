@@ -44,7 +44,7 @@ class Mixing(TypedDict, total=False):
       longest: the length of the longest candidate, 4096 unless given. One that never forgets is the last.
       share: $\alpha$, the share of the weights that is reallocated in every episode; 0 is $1/(t+1)$.
       favour: the prior weight of the last candidate beyond that of the others.
-      decision, weighing, fresh: as in `MixtureOfMemories`.
+      decision, fresh: as in `MixtureOfMemories`.
     """
 
     shortest: Annotated[int | str | timedelta | None, None]
@@ -52,7 +52,6 @@ class Mixing(TypedDict, total=False):
     share: Annotated[float, 0.0]
     favour: Annotated[float, 0.1]
     decision: Annotated[Decision, "heaviest"]
-    weighing: Annotated[Literal["together", "per_step"], "together"]
     fresh: Annotated[Literal["at_alarm", "never"] | None, None]
 
 
@@ -97,8 +96,7 @@ def mixture(base: Any, origin: Origin = "zero", **mixing: Unpack[Mixing]) -> Mix
     if base.counts_waiting:
         outlier = _OUTLIER
     weights = FixedShare(options["share"], options["favour"]), noise, forgetting
-    decision, weighing = options["decision"], options["weighing"]
-    return MixtureOfMemories(candidates, *weights, decision, weighing, origin, fresh, outlier)
+    return MixtureOfMemories(candidates, *weights, options["decision"], origin, fresh, outlier)
 
 
 @register(exploration="the base's", problem="any", takes_arms=True, **_ROW)

@@ -106,9 +106,8 @@ class MixtureOfMaps(Agent):
         if not self.maps:
             raise ArgumentError("linear", "be a mixture of memories where there is no other map", None)
         for name, agent in self.maps.items():
-            size = mapped_dim(name, self.spec.dim, self.blocks)
-            if agent.spec.dim != size or agent.weighing != "together":
-                raise ArgumentError(name, f"have dim={size} and weighing='together'", agent)
+            if agent.spec.dim != (size := mapped_dim(name, self.spec.dim, self.blocks)):
+                raise ArgumentError(name, f"have dim={size}", agent)
 
     @functools.cached_property
     def maps(self) -> dict[MapName, MixtureOfMemories]:

@@ -24,14 +24,10 @@ def make_decider(agent: Agent, seed: int, num_draws: int = 1) -> Decider:
             decider = LeastSquaresDecider(agent, draws, num_draws)
         case (
             MirrorDescent(exploration=Ucb())
-            | MixtureOfMemories(
-                decision="heaviest", weighing="together", origin="zero", base=MirrorDescent(exploration=Ucb())
-            )
+            | MixtureOfMemories(decision="heaviest", origin="zero", base=MirrorDescent(exploration=Ucb()))
         ):
             decider = MirrorDescentDecider(agent, draws)
         case MixtureOfMemories(
-            decision="heaviest" | "draw",
-            weighing="together",
             base=LeastSquares(
                 forgetting=ExponentialWeights(),
                 exploration=Ucb() | Thompson(),

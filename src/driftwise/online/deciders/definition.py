@@ -101,7 +101,7 @@ class RoundDraws:
 
     def key(self, number: int) -> Key:
         """Return the key of a round's plan."""
-        return random.LazyKey(self._planning, number)
+        return random.fold(self._planning, number)
 
     def uniform(self, number: Any) -> Any:
         """Return the uniform number that draws the action of a round, or one for each of many rounds."""
