@@ -21,7 +21,15 @@ from driftwise.online.bandit_files import BanditSettings, SavedBandit, bandit_co
 from driftwise.online.deciders import make_decider
 from driftwise.online.deciders.clock_decider import uses_clock
 from driftwise.online.deciders.definition import Choice, Offer
-from driftwise.online.decisions import Decision, Entry, Outcome, PendingDecisions, Waiting, as_id
+from driftwise.online.decisions import (
+    Decision,
+    Entry,
+    Outcome,
+    PendingDecisions,
+    Waiting,
+    as_id,
+    require_feedback,
+)
 from driftwise.online.hints import find_hints
 from driftwise.online.limits import RewardRange
 from driftwise.online.renewal import renew_state, require_coordinates
@@ -190,8 +198,34 @@ class Bandit(SavedBandit):
                 return entry
             reward = self._range.clip(reward, self._gauge)
             limits.run_silently(self._absorb, entry.choice, reward, entry.time, 1.0)
-            self._pending.remove(id, Outcome.REPEATED)
+            self._pending.remove([id], Outcome.REPEATED)
             return Outcome.LEARNT
+
+    def learn_many(self, ids: Any, rewards: Any, *, strict: bool = True) -> list[Outcome]:
+        """Learn the rewards of many decisions that came together, and return the outcome of each.
+
+        Adaptive bandits learn them in one update, at about the cost of one reward: every one is forecast
+        from what was known before all of them, and is a tick of forgetting in the order of decisions. Other
+        algorithms learn them one after another, in this order. `strict` is as in `learn`. Where any argument
+        is wrong, nothing is learnt.
+        """
+        ids, rewards = require_feedback(ids, rewards)
+        with self._lock:
+            entries, outcomes = dict[str, tuple[Entry, float]](), list[Outcome]()
+            for id, reward in zip(ids, rewards, strict=True):
+                entry = Outcome.REPEATED if id in entries else self._pending.get(id)
+                if isinstance(entry, Entry):
+                    entries[id] = entry, reward
+                elif strict:
+                    why = "it is there twice" if id in entries else self._pending.reason(entry)
+                    expected = "be of decisions that wait for their rewards, each once"
+                    raise ArgumentError("ids", expected, id, f"{id!r}: {why}")
+                outcomes.append(Outcome.LEARNT if isinstance(entry, Entry) else entry)
+            batch = sorted(entries.values(), key=lambda pair: pair[0].number)
+            clipped = [self._range.clip(reward, self._gauge) for _, reward in batch]
+            limits.run_silently(self._absorb_many, [entry for entry, _ in batch], clipped)
+            self._pending.remove(entries, Outcome.REPEATED)
+        return outcomes
 
     def learn_from(self, features: Any, reward: Any, *, weight: Any = 1.0, time: Any = None) -> None:
         """Learn the reward of features `[dim]` that were chosen elsewhere, or of many: `[n, dim]` and `[n]`.
@@ -234,11 +268,13 @@ class Bandit(SavedBandit):
         block = require_coordinates(coordinates, self._dim)
         with np.errstate(all="ignore"), self._lock:
             self._decider.state = renew_state(self._decider.state, block)
-            entries = [*self._pending.waiting.items()]
-            for id, entry in entries:
-                if (name is not None and entry.name == name) or entry.choice.features[block].any():
-                    self._pending.remove(id, Outcome.EXPIRED)
-            return len(entries) - len(self._pending.waiting)
+            gone = [
+                id
+                for id, entry in self._pending.waiting.items()
+                if (name is not None and entry.name == name) or entry.choice.features[block].any()
+            ]
+            self._pending.remove(gone, Outcome.EXPIRED)
+            return len(gone)
 
     def _offer(self, features: Any, moment: float, sums: WaitingSums | None) -> Offer:
         """Return the offer of the next round."""
@@ -252,6 +288,15 @@ class Bandit(SavedBandit):
         reward = self._range.clip_outlier(reward, predicted, self._gauge)
         self._decider.learn(choice, reward, moment, weight)
         self._gauge.observe(reward - predicted, choice.bonus)
+
+    def _absorb_many(self, entries: Sequence[Entry], rewards: Sequence[float]) -> None:
+        """Learn the rewards of decisions that came together, the oldest first."""
+        learnt, choices = list[float](), [entry.choice for entry in entries]
+        for choice, reward in zip(choices, rewards, strict=True):
+            predicted = choice.value - choice.bonus
+            learnt.append(self._range.clip_outlier(reward, predicted, self._gauge))
+            self._gauge.observe(learnt[-1] - predicted, choice.bonus)
+        self._decider.learn_many(choices, learnt, [entry.time for entry in entries])
 
     def _rewards(self, samples: limits.Samples, *, timed: bool) -> list[float]:
         """Return the rewards of samples as they are learnt; raise an error if they cannot be."""

@@ -5,6 +5,8 @@ compiler is present when driftwise is installed. NumPy computes the same numbers
 """
 
 import math
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +22,11 @@ from driftwise.algorithms.unknown_variation.mixture import (
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import index_part
 from driftwise.base.random import draw_normal, fold
-from driftwise.base.types import Array, Key, Moments, Radius
+from driftwise.base.types import Array, Forecast, Key, Moments, Radius
 from driftwise.online.deciders.anchored_memories import AnchoredMemories
-from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM
-from driftwise.online.deciders.definition import Choice, Offer, Pair, RoundDraws
+from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, anchor_life
+from driftwise.online.deciders.batches import forecast_rows, learn_batch, robust_variance
+from driftwise.online.deciders.definition import Choice, Decider, Offer, Pair, RoundDraws
 from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, Width, upper_bounds
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import ConfidenceRadius, Thompson
@@ -46,7 +49,7 @@ def load_kernel() -> Any:
 KERNEL = load_kernel()
 
 
-class MixtureDecider:
+class MixtureDecider(Decider):
     """`MixtureOfMemories` of least squares with exponential weights, for one step.
 
     It computes the index of the memory that decides only. The numbers of each memory are in the mixture;
@@ -67,7 +70,9 @@ class MixtureDecider:
         self._follows = isinstance(radius, Radius)
         self._counts = isinstance(radius, ConfidenceRadius) and radius.information == "count"
         self._prior = np.array(agent.sharing.prior(state.log_weights))
-        self._dim, self._extends, self._outlier = base.spec.dim, agent.origin == "learnt", agent.outlier
+        self._dim, self._extends = base.spec.dim, agent.origin == "learnt"
+        self._is_large = self._dim >= MIN_ANCHORED_DIM
+        self._least_batch = anchor_life(self._dim) if self._is_large else 2  # with fewer, anchors go on
         self._learns_prior = base.prior == "learnt"
         self._rows, self._sample = _extended_rows(0, self._dim), _extended_rows(1, self._dim)
         self.state = state
@@ -94,16 +99,18 @@ class MixtureDecider:
         gram_sq = None if base.gram_sq is None else base.gram_sq[:, 0]
         sums = Sums(base.gram[:, 0], gram_sq, base.cross[:, 0, :, 0])
         numbers = MixtureNumbers(sums, np.stack([base.weight, base.weight_sq, *errors]), own.log_weights)
-        given = self._rates, self._ridges, self._prior, numbers
-        if self._dim >= MIN_ANCHORED_DIM:
-            self._mixture = NumpyMixture(*given, AnchoredMemories)
-        else:
-            self._mixture = NumpyMixture(*given) if KERNEL is None else CompiledMixture(*given)
+        self._mixture = self._make_mixture(numbers)
         self._tick, self._origin, self._unit = int(own.tick), own.origin.item(), own.unit.item()
         common, total = own.noise
         self._errors = ErrorSums(common.gram.item(), common.cross.item(), total.item(), common.tick.item())
         self._error_weight_sq = common.weight_sq.item()
         self._variance = self.agent.noise.variance(self._errors)
+
+    def _make_mixture(self, numbers: MixtureNumbers) -> "NumpyMixture | CompiledMixture":
+        given = self._rates, self._ridges, self._prior, numbers
+        if self._is_large:
+            return NumpyMixture(*given, AnchoredMemories)
+        return NumpyMixture(*given) if KERNEL is None else CompiledMixture(*given)
 
     def offer(
         self, arms: np.ndarray, number: int, time: float = 0.0, waiting: np.ndarray | None = None
@@ -170,26 +177,86 @@ class MixtureDecider:
         features, agent = choice.features, self.agent
         if self._extends:
             if not self._tick:
-                state = agent.set_origin(self._state, features, reward)
-                self._origin, self._unit = state.origin.item(), state.unit.item()
+                self._set_origin(features, reward)
             reward -= self._origin
             (features,), (given,) = self._sample
             np.divide(choice.features, self._unit, given)
         if weight != 1:  # √n times the mean of n rewards has the noise of one
             root = math.sqrt(weight)
             features, reward = root * features, root * reward
-        noise = agent.noise
-        degrees, variance = noise.capped_degrees(self._errors), self._variance
-        share, limit = agent.sharing.share_at(self._tick + 1), math.inf
-        if self._outlier and variance > 0 and self._errors.count >= FIRST_CLIPPED:
-            limit = self._outlier * (1 + EARLY / self._errors.count) * math.sqrt(variance)
+        degrees, variance = agent.noise.capped_degrees(self._errors), self._variance
+        share, limit = (
+            agent.sharing.share_at(self._tick + 1),
+            self._outlier_limit(variance, self._errors.count),
+        )
+        square = self._mixture.learn(features, reward, weight, degrees, degrees * variance, share, limit)
+        self._absorb_squares(square, 1)
+
+    def learn_many(self, choices: Sequence[Choice], rewards: Sequence[float], times: Sequence[float]) -> None:
+        """Learn rewards that came together, the oldest first, in one update (`learn_batch`).
+
+        Outliers are told by the noise or, where it is larger, by the median of the batch's own errors. The
+        weights of memories are shared out once.
+        """
+        if len(choices) < self._least_batch:
+            super().learn_many(choices, rewards, times)
+            return
+        agent, errors, mixture, num = self.agent, self._errors, self._mixture, len(rewards)
+        rows, targets = np.array([choice.features for choice in choices]), np.array(rewards)
+        if self._extends:
+            if not self._tick:
+                self._set_origin(rows[0], float(np.median(targets)))
+            rows, targets = agent.extend(rows, self._unit), targets - self._origin
+        sums, stats, log_weights = mixture.numbers
+        memories = [map_tree(operator.itemgetter(j), sums) for j in range(len(self._bases))]
+
+        error, doubt = forecast_rows(memories[mixture.heaviest], rows, targets)
+        spread = self._variance if errors.count >= FIRST_CLIPPED else 0.0
+        if num > FIRST_CLIPPED:
+            spread = max(spread, robust_variance(error, doubt))
+        limit = self._outlier_limit(spread, errors.count + num - 1) * np.sqrt(1 + doubt)
+        targets += error.clip(-limit, limit) - error
+
+        rates, ridges = self._rates.tolist(), self._ridges.tolist()
+        given, scatter = zip(memories, stats.T, rates, ridges, strict=True), rows.T.dot(rows)
+        learnt = [learn_batch(*memory, rows, targets, scatter) for memory in given]
+        sums, stats, squares, log_volumes = map_tree(lambda *leaves: np.stack(leaves), *learnt)
+        scores = np.zeros(len(learnt))
+        if self._variance > 0:
+            forecast = Forecast(np.sqrt(squares), np.zeros(1))
+            scores = (
+                agent.noise.relative_score(ErrorSums(*map(np.asarray, errors)), forecast).sum(axis=1)
+                - 0.5 * log_volumes
+            )
+        log_weights = agent.sharing.update(log_weights, scores, self._tick + num)
+        square = mixture.weights.dot(squares.mean(axis=1)).item()
+        self._mixture = self._make_mixture(MixtureNumbers(sums, np.ascontiguousarray(stats.T), log_weights))
+        self._absorb_squares(square, num)
+
+    def _outlier_limit(self, variance: float, others: float) -> float:
+        """Return the largest error that is no outlier among others, where the estimate is certain."""
+        if not (self.agent.outlier and variance > 0 and others >= FIRST_CLIPPED):
+            return math.inf
+        return self.agent.outlier * (1 + EARLY / others) * math.sqrt(variance)
+
+    def _set_origin(self, features: np.ndarray, reward: float) -> None:
+        state = self.agent.set_origin(self._state, features, reward)
+        self._origin, self._unit = state.origin.item(), state.unit.item()
+
+    def _absorb_squares(self, square: float, num: int) -> None:
+        """Learn the noise from the mean square of so many new rewards, and restart the last memory if due."""
+        agent, rate = self.agent, self.agent.noise_forgetting.rate
+        error_weight, squares, total, seen = self._errors
+        kept, weight, weight_sq = rate**num, 1.0, 1.0
+        if num > 1:
+            weights = rate ** np.arange(num)
+            weight, weight_sq = weights.sum().item(), weights.dot(weights).item()
+        self._error_weight_sq = kept * kept * self._error_weight_sq + weight_sq
+        sums = kept * error_weight + weight, kept * squares + weight * square
+        self._errors = ErrorSums(*sums, total + num * square, seen + num)
+        self._variance = agent.noise.variance(self._errors)
+        self._tick += num
         mixture, last = self._mixture, len(self._bases) - 1
-        square = mixture.learn(features, reward, weight, degrees, degrees * variance, share, limit)
-        rate, (error_weight, squares, total, seen) = agent.noise_forgetting.rate, self._errors
-        self._error_weight_sq = rate * rate * self._error_weight_sq + 1
-        self._errors = ErrorSums(rate * error_weight + 1, rate * squares + square, total + square, seen + 1)
-        self._variance = noise.variance(self._errors)
-        self._tick += 1
         heaviest = mixture.heaviest
         if agent.fresh == "never" or heaviest == last:
             return
