@@ -172,7 +172,7 @@ class Mixture:
                 self.origin, self.unit = float(np.median(rewards)), min(max(length, 0.01), 1.0)
             features = np.column_stack([features / self.unit, np.full(num, 10.0)])
             rewards = self._clipped_batch(features, rewards - self.origin)
-        found = []  # squares, whose sum is eᵀC⁻¹e, and the score of each memory
+        found = []  # squares, whose sum is eᵀC⁻¹e, and log |C| of each memory
         for memory in self.memories:
             gram, target = memory.ridge * np.eye(features.shape[1]), np.zeros(features.shape[1])
             for weight, episode in zip(memory.weights, memory.history, strict=True):
@@ -183,13 +183,19 @@ class Mixture:
             covariance = np.eye(num) + features @ np.linalg.solve(gram, features.T)
             rest = np.linalg.solve(covariance, error)
             squares = rest**2 + (error @ rest - rest @ rest) / num
-            score = sum(noise.score(math.sqrt(square), 0.0) for square in squares)
-            volume = np.linalg.slogdet(covariance)[1] if noise.variance > 0 else 0.0
-            found.append((float(squares.mean()), score - volume / 2))
-        self.scores.append([score for _, score in found])
+            found.append((squares, float(np.linalg.slogdet(covariance)[1])))
+        means = [float(squares.mean()) for squares, _ in found]
+        noise.squares += [float(np.dot(before, means))] * (num - 1)  # as before the last of them
+        self.scores.append(
+            [
+                sum(noise.score(math.sqrt(square), 0.0) for square in squares)
+                - 0.5 * volume * (noise.variance > 0)
+                for squares, volume in found
+            ]
+        )
         self.ticks.append(len(self.memories[0].squares) + num)
-        noise.squares += [float(np.dot(before, [mean for mean, _ in found]))] * num
-        for memory, (mean, _) in zip(self.memories, found, strict=True):
+        noise.squares.append(float(np.dot(before, means)))
+        for memory, mean in zip(self.memories, means, strict=True):
             memory.squares += [[mean]] * num
             for row, reward in zip(features, rewards, strict=True):
                 nowhere = np.zeros(1, dtype=int)

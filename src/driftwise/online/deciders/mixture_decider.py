@@ -190,7 +190,8 @@ class MixtureDecider(Decider):
             self._outlier_limit(variance, self._errors.count),
         )
         square = self._mixture.learn(features, reward, weight, degrees, degrees * variance, share, limit)
-        self._absorb_squares(square, 1)
+        self._absorb_noise(square, 1)
+        self._finish(1)
 
     def learn_many(self, choices: Sequence[Choice], rewards: Sequence[float], times: Sequence[float]) -> None:
         """Learn rewards that came together, the oldest first, in one update (`learn_batch`).
@@ -221,17 +222,19 @@ class MixtureDecider(Decider):
         given, scatter = zip(memories, stats.T, rates, ridges, strict=True), rows.T.dot(rows)
         learnt = [learn_batch(*memory, rows, targets, scatter) for memory in given]
         sums, stats, squares, log_volumes = map_tree(lambda *leaves: np.stack(leaves), *learnt)
+        square = mixture.weights.dot(squares.mean(axis=1)).item()
+        self._absorb_noise(square, num - 1)  # the noise before the last of them
         scores = np.zeros(len(learnt))
         if self._variance > 0:
-            forecast = Forecast(np.sqrt(squares), np.zeros(1))
-            scores = (
-                agent.noise.relative_score(ErrorSums(*map(np.asarray, errors)), forecast).sum(axis=1)
-                - 0.5 * log_volumes
+            errors, forecast = (
+                ErrorSums(*map(np.asarray, self._errors)),
+                Forecast(np.sqrt(squares), np.zeros(1)),
             )
+            scores = agent.noise.relative_score(errors, forecast).sum(axis=1) - 0.5 * log_volumes
         log_weights = agent.sharing.update(log_weights, scores, self._tick + num)
-        square = mixture.weights.dot(squares.mean(axis=1)).item()
         self._mixture = self._make_mixture(MixtureNumbers(sums, np.ascontiguousarray(stats.T), log_weights))
-        self._absorb_squares(square, num)
+        self._absorb_noise(square, 1)
+        self._finish(num)
 
     def _outlier_limit(self, variance: float, others: float) -> float:
         """Return the largest error that is no outlier among others, where the estimate is certain."""
@@ -243,19 +246,20 @@ class MixtureDecider(Decider):
         state = self.agent.set_origin(self._state, features, reward)
         self._origin, self._unit = state.origin.item(), state.unit.item()
 
-    def _absorb_squares(self, square: float, num: int) -> None:
-        """Learn the noise from the mean square of so many new rewards, and restart the last memory if due."""
-        agent, rate = self.agent, self.agent.noise_forgetting.rate
-        error_weight, squares, total, seen = self._errors
-        kept, weight, weight_sq = rate**num, 1.0, 1.0
-        if num > 1:
-            weights = rate ** np.arange(num)
-            weight, weight_sq = weights.sum().item(), weights.dot(weights).item()
-        self._error_weight_sq = kept * kept * self._error_weight_sq + weight_sq
-        sums = kept * error_weight + weight, kept * squares + weight * square
+    def _absorb_noise(self, square: float, num: int) -> None:
+        """Learn the noise from so many squares of this mean."""
+        rate, (error_weight, squares, total, seen) = self.agent.noise_forgetting.rate, self._errors
+        kept = rate**num
+        gained = num if rate == 1 else (1 - kept) / (1 - rate)  # 1 + η + … of the squares, and of η²
+        gained_sq = num if rate == 1 else (1 - kept * kept) / (1 - rate * rate)
+        self._error_weight_sq = kept * kept * self._error_weight_sq + gained_sq
+        sums = kept * error_weight + gained, kept * squares + gained * square
         self._errors = ErrorSums(*sums, total + num * square, seen + num)
-        self._variance = agent.noise.variance(self._errors)
-        self._tick += num
+        self._variance = self.agent.noise.variance(self._errors)
+
+    def _finish(self, num: int) -> None:
+        """Count so many rewards, and restart the last memory if that is due."""
+        agent, self._tick = self.agent, self._tick + num
         mixture, last = self._mixture, len(self._bases) - 1
         heaviest = mixture.heaviest
         if agent.fresh == "never" or heaviest == last:
