@@ -55,9 +55,10 @@ def learn_many(decider: Any, rows: np.ndarray, rewards: np.ndarray) -> None:
     seed=st.integers(0, 99),
 )
 def test_a_batch_is_learnt_as_its_definition_says(sizes, kind, compiled, seed):
-    """Through jumps, outliers, and memories that start anew. Scores of thousands make rounding 1e-6."""
+    """In parts, through jumps, outliers, memories that start anew; scores of thousands make rounding 1e-6."""
     rng, agent = np.random.default_rng(seed), agent_of(kind)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mixture_decider, "LARGEST_PART", 9)
         if not compiled:
             patch.setattr(mixture_decider, "KERNEL", None)
         decider, expected, theta = MixtureDecider(agent, RoundDraws(0)), defined(agent), rng.normal(size=2)
@@ -67,7 +68,7 @@ def test_a_batch_is_learnt_as_its_definition_says(sizes, kind, compiled, seed):
             if number % 3 == 1:
                 rewards[0], theta = 1e3, -3 * theta
             learn_many(decider, rows, rewards)
-            expected.learn_batch(rows, rewards)
+            expected.learn_batch(rows, rewards, most=9)
             state, (noise,) = decider.state, expected.noises
             np.testing.assert_allclose(np.exp(state.log_weights), expected.weights, rtol=1e-6, atol=1e-12)
             held = [sum(memory.weights) for memory in expected.memories]

@@ -163,15 +163,23 @@ class Mixture:
             memory.learn(episode)
         self._renew(dim)
 
-    def learn_batch(self, features: np.ndarray, rewards: np.ndarray) -> None:
-        """Score the forecasts of a bandit's rewards `[n]` that came together, and learn from them."""
-        before, dim, (noise,), num = self.weights, features.shape[1], self.noises, len(rewards)
+    def learn_batch(self, features: np.ndarray, rewards: np.ndarray, most: int) -> None:
+        """Learn from a bandit's rewards `[n]` that came together, so many at most forecast together."""
+        dim = features.shape[1]
         if self.outlier:
             if not self.scores:
                 length = float(np.linalg.norm(features[0]))
                 self.origin, self.unit = float(np.median(rewards)), min(max(length, 0.01), 1.0)
-            features = np.column_stack([features / self.unit, np.full(num, 10.0)])
-            rewards = self._clipped_batch(features, rewards - self.origin)
+            features = np.column_stack([features / self.unit, np.full(len(features), 10.0)])
+            rewards = rewards - self.origin
+        for part in np.array_split(np.arange(len(rewards)), math.ceil(len(rewards) / most)):
+            self._learn_part(features[part], rewards[part])
+        self._renew(dim)
+
+    def _learn_part(self, features: np.ndarray, rewards: np.ndarray) -> None:
+        before, (noise,), num = self.weights, self.noises, len(rewards)
+        if self.outlier:
+            rewards = self._clipped_batch(features, rewards)
         found = []  # squares, whose sum is eᵀC⁻¹e, and log |C| of each memory
         for memory in self.memories:
             gram, target = memory.ridge * np.eye(features.shape[1]), np.zeros(features.shape[1])
@@ -200,7 +208,6 @@ class Mixture:
             for row, reward in zip(features, rewards, strict=True):
                 nowhere = np.zeros(1, dtype=int)
                 memory.learn(Episode(nowhere, nowhere, row[None], np.array([reward]), nowhere))
-        self._renew(dim)
 
     def _renew(self, dim: int) -> None:
         weights, last = self.weights, self.memories[-1]

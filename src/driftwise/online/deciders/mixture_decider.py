@@ -33,6 +33,7 @@ from driftwise.parts import ConfidenceRadius, Thompson
 from driftwise.parts.noise import MAX_SQUARE, ErrorSums, NoiseSums
 from driftwise.parts.radii import GrowingRadius
 
+LARGEST_PART = 256  # rewards that are forecast together
 MANY_NUMBERS = 10_000  # of all arms, from which on BLAS is faster
 _INTERFACE = 2  # as in `_mixture.c`
 
@@ -191,50 +192,60 @@ class MixtureDecider(Decider):
         )
         square = self._mixture.learn(features, reward, weight, degrees, degrees * variance, share, limit)
         self._absorb_noise(square, 1)
-        self._finish(1)
+        self._tick += 1
+        self._renew_if_due()
 
     def learn_many(self, choices: Sequence[Choice], rewards: Sequence[float], times: Sequence[float]) -> None:
         """Learn rewards that came together, the oldest first, in one update (`learn_batch`).
 
-        Outliers are told by the noise or, where it is larger, by the median of the batch's own errors. The
-        weights of memories are shared out once.
+        Very many are learnt in parts: forecasts of a part do not tell apart memories shorter than it.
         """
         if len(choices) < self._least_batch:
             super().learn_many(choices, rewards, times)
             return
-        agent, errors, mixture, num = self.agent, self._errors, self._mixture, len(rewards)
         rows, targets = np.array([choice.features for choice in choices]), np.array(rewards)
         if self._extends:
             if not self._tick:
                 self._set_origin(rows[0], float(np.median(targets)))
-            rows, targets = agent.extend(rows, self._unit), targets - self._origin
-        sums, stats, log_weights = mixture.numbers
-        memories = [map_tree(operator.itemgetter(j), sums) for j in range(len(self._bases))]
+            rows, targets = self.agent.extend(rows, self._unit), targets - self._origin
+        numbers, num_parts = self._mixture.numbers, -(-len(rows) // LARGEST_PART)
+        for part in zip(*(np.array_split(array, num_parts) for array in (rows, targets)), strict=True):
+            numbers = self._learn_part(numbers, *part)
+        self._mixture = self._make_mixture(numbers)
+        self._renew_if_due()
 
-        error, doubt = forecast_rows(memories[mixture.heaviest], rows, targets)
+    def _learn_part(self, numbers: MixtureNumbers, rows: np.ndarray, targets: np.ndarray) -> MixtureNumbers:
+        """Return what memories have learnt after rewards that were forecast together; learn the noise.
+
+        Outliers are told by the noise or, where it is larger, by the median of these errors. The weights are
+        shared out once.
+        """
+        agent, num, errors, (sums, stats, log_weights) = self.agent, len(rows), self._errors, numbers
+        memories = [map_tree(operator.itemgetter(j), sums) for j in range(len(self._bases))]
+        weights = np.exp(log_weights)
+        error, doubt = forecast_rows(memories[weights.argmax()], rows, targets)
         spread = self._variance if errors.count >= FIRST_CLIPPED else 0.0
         if num > FIRST_CLIPPED:
             spread = max(spread, robust_variance(error, doubt))
         limit = self._outlier_limit(spread, errors.count + num - 1) * np.sqrt(1 + doubt)
-        targets += error.clip(-limit, limit) - error
+        targets = targets + (error.clip(-limit, limit) - error)
 
-        rates, ridges = self._rates.tolist(), self._ridges.tolist()
-        given, scatter = zip(memories, stats.T, rates, ridges, strict=True), rows.T.dot(rows)
+        rates, ridges, scatter = self._rates.tolist(), self._ridges.tolist(), rows.T.dot(rows)
+        given = zip(memories, stats.T, rates, ridges, strict=True)
         learnt = [learn_batch(*memory, rows, targets, scatter) for memory in given]
         sums, stats, squares, log_volumes = map_tree(lambda *leaves: np.stack(leaves), *learnt)
-        square = mixture.weights.dot(squares.mean(axis=1)).item()
+        square, scores = weights.dot(squares.mean(axis=1)).item(), np.zeros(len(learnt))
         self._absorb_noise(square, num - 1)  # the noise before the last of them
-        scores = np.zeros(len(learnt))
         if self._variance > 0:
             errors, forecast = (
                 ErrorSums(*map(np.asarray, self._errors)),
                 Forecast(np.sqrt(squares), np.zeros(1)),
             )
             scores = agent.noise.relative_score(errors, forecast).sum(axis=1) - 0.5 * log_volumes
-        log_weights = agent.sharing.update(log_weights, scores, self._tick + num)
-        self._mixture = self._make_mixture(MixtureNumbers(sums, np.ascontiguousarray(stats.T), log_weights))
         self._absorb_noise(square, 1)
-        self._finish(num)
+        self._tick += num
+        log_weights = agent.sharing.update(log_weights, scores, self._tick)
+        return MixtureNumbers(sums, np.ascontiguousarray(stats.T), log_weights)
 
     def _outlier_limit(self, variance: float, others: float) -> float:
         """Return the largest error that is no outlier among others, where the estimate is certain."""
@@ -257,10 +268,9 @@ class MixtureDecider(Decider):
         self._errors = ErrorSums(*sums, total + num * square, seen + num)
         self._variance = self.agent.noise.variance(self._errors)
 
-    def _finish(self, num: int) -> None:
-        """Count so many rewards, and restart the last memory if that is due."""
-        agent, self._tick = self.agent, self._tick + num
-        mixture, last = self._mixture, len(self._bases) - 1
+    def _renew_if_due(self) -> None:
+        """Restart the last memory if there is an alarm."""
+        agent, mixture, last = self.agent, self._mixture, len(self._bases) - 1
         heaviest = mixture.heaviest
         if agent.fresh == "never" or heaviest == last:
             return
