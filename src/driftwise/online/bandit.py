@@ -204,7 +204,7 @@ class Bandit(SavedBandit):
     def learn_many(self, ids: Any, rewards: Any, *, strict: bool = True) -> list[Outcome]:
         """Learn the rewards of many decisions that came together, and return the outcome of each.
 
-        Adaptive bandits learn them in one update, at about the cost of one reward: every one is forecast
+        Adaptive bandits learn them in one update, or in parts where they are more than 256: each is forecast
         from what was known before all of them, and is a tick of forgetting in the order of decisions. Other
         algorithms learn them one after another, in this order. `strict` is as in `learn`. Where any argument
         is wrong, nothing is learnt.
