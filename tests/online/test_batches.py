@@ -154,8 +154,8 @@ def test_one_decision_alone_is_learnt_as_by_learn():
 @pytest.mark.parametrize(
     ("ids", "rewards", "message"),
     [
-        ([0, 1, 7], [1, 1, 1], "ids must be of decisions that wait .* got '7': it was never made here"),
-        ([0, 1, 0], [1, 1, 1], "each once, got '0': it is there twice"),
+        ([0, 1, 7], [1, 1, 1], "ids must be of a decision that waits .* got '7': it was never made here"),
+        ([0, 1, 0], [1, 1, 1], "ids must be of a decision .* got '0': it is there twice"),
         ([0, 3], [1, 1], "got '3': it was rewarded already"),
         ([0, 1], [1, np.nan], "rewards must be finite"),
         ([0, 1], [1, 1e200], "rewards must lie between"),

@@ -192,9 +192,7 @@ class Bandit(SavedBandit):
         with self._lock:
             entry = self._pending.get(id)
             if not isinstance(entry, Entry):
-                if strict:
-                    expected = "be of a decision that waits for its reward"
-                    raise ArgumentError("id", expected, id, f"{id!r}: {self._pending.reason(entry)}")
+                self._pending.find("id", [id], strict=strict)  # which raises the error
                 return entry
             reward = self._range.clip(reward, self._gauge)
             limits.run_silently(self._absorb, entry.choice, reward, entry.time, 1.0)
@@ -211,21 +209,12 @@ class Bandit(SavedBandit):
         """
         ids, rewards = require_feedback(ids, rewards)
         with self._lock:
-            entries, outcomes = dict[str, tuple[Entry, float]](), list[Outcome]()
-            for id, reward in zip(ids, rewards, strict=True):
-                entry = Outcome.REPEATED if id in entries else self._pending.get(id)
-                if isinstance(entry, Entry):
-                    entries[id] = entry, reward
-                elif strict:
-                    why = "it is there twice" if id in entries else self._pending.reason(entry)
-                    expected = "be of decisions that wait for their rewards, each once"
-                    raise ArgumentError("ids", expected, id, f"{id!r}: {why}")
-                outcomes.append(Outcome.LEARNT if isinstance(entry, Entry) else entry)
-            batch = sorted(entries.values(), key=lambda pair: pair[0].number)
-            clipped = [self._range.clip(reward, self._gauge) for _, reward in batch]
-            limits.run_silently(self._absorb_many, [entry for entry, _ in batch], clipped)
-            self._pending.remove(entries, Outcome.REPEATED)
-        return outcomes
+            found = self._pending.find("ids", ids, strict=strict)
+            known = zip(ids, found, rewards, strict=True)
+            batch = {id: (entry, reward) for id, entry, reward in known if isinstance(entry, Entry)}
+            limits.run_silently(self._absorb_many, sorted(batch.values(), key=lambda pair: pair[0].number))
+            self._pending.remove(batch, Outcome.REPEATED)
+            return [Outcome.LEARNT if isinstance(entry, Entry) else entry for entry in found]
 
     def learn_from(self, features: Any, reward: Any, *, weight: Any = 1.0, time: Any = None) -> None:
         """Learn the reward of features `[dim]` that were chosen elsewhere, or of many: `[n, dim]` and `[n]`.
@@ -289,14 +278,15 @@ class Bandit(SavedBandit):
         self._decider.learn(choice, reward, moment, weight)
         self._gauge.observe(reward - predicted, choice.bonus)
 
-    def _absorb_many(self, entries: Sequence[Entry], rewards: Sequence[float]) -> None:
+    def _absorb_many(self, batch: Sequence[tuple[Entry, float]]) -> None:
         """Learn the rewards of decisions that came together, the oldest first."""
-        learnt, choices = list[float](), [entry.choice for entry in entries]
-        for choice, reward in zip(choices, rewards, strict=True):
+        rewards = [self._range.clip(reward, self._gauge) for _, reward in batch]
+        choices, times = [entry.choice for entry, _ in batch], [entry.time for entry, _ in batch]
+        for i, choice in enumerate(choices):
             predicted = choice.value - choice.bonus
-            learnt.append(self._range.clip_outlier(reward, predicted, self._gauge))
-            self._gauge.observe(learnt[-1] - predicted, choice.bonus)
-        self._decider.learn_many(choices, learnt, [entry.time for entry in entries])
+            rewards[i] = self._range.clip_outlier(rewards[i], predicted, self._gauge)
+            self._gauge.observe(rewards[i] - predicted, choice.bonus)
+        self._decider.learn_many(choices, rewards, times)
 
     def _rewards(self, samples: limits.Samples, *, timed: bool) -> list[float]:
         """Return the rewards of samples as they are learnt; raise an error if they cannot be."""

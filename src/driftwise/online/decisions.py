@@ -4,7 +4,7 @@ import copy
 import math
 import os
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator, MutableMapping
+from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Integral
@@ -162,6 +162,17 @@ class PendingDecisions:
     def get(self, id: str) -> Entry | Outcome:
         """Return the decision of an id, or the outcome of one that does not wait."""
         return self.waiting.get(id) or self.finished.get(id, Outcome.UNKNOWN)
+
+    def find(self, argument: str, ids: Sequence[str], *, strict: bool) -> list[Entry | Outcome]:
+        """Return decisions by their ids, or outcomes of those that do not wait, which `strict` refuses."""
+        found = dict[str, Entry | Outcome]()
+        entries = [Outcome.REPEATED if id in found else found.setdefault(id, self.get(id)) for id in ids]
+        for id, entry in zip(ids, entries, strict=True):
+            if strict and not isinstance(entry, Entry):
+                why = "it is there twice" if isinstance(found[id], Entry) else self.reason(entry)
+                expected = "be of a decision that waits for its reward"
+                raise ArgumentError(argument, expected, id, f"{id!r}: {why}")
+        return entries
 
     def remove(self, ids: Collection[str], outcome: Outcome) -> None:
         """Remove decisions whose rewards were learnt, or would come too late or be of no use."""

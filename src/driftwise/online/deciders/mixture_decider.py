@@ -22,32 +22,19 @@ from driftwise.algorithms.unknown_variation.mixture import (
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import index_part
 from driftwise.base.random import draw_normal, fold
-from driftwise.base.types import Array, Forecast, Key, Moments, Radius
+from driftwise.base.types import Forecast, Key, Moments, Radius
 from driftwise.online.deciders.anchored_memories import AnchoredMemories
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, anchor_life
 from driftwise.online.deciders.batches import forecast_rows, learn_batch, robust_variance
+from driftwise.online.deciders.compiled import KERNEL, CompiledMixture
 from driftwise.online.deciders.definition import Choice, Decider, Offer, Pair, RoundDraws
-from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, Width, upper_bounds
+from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, Width
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import ConfidenceRadius, Thompson
-from driftwise.parts.noise import MAX_SQUARE, ErrorSums, NoiseSums
+from driftwise.parts.noise import ErrorSums, NoiseSums
 from driftwise.parts.radii import GrowingRadius
 
 LARGEST_PART = 256  # rewards that are forecast together
-MANY_NUMBERS = 10_000  # of all arms, from which on BLAS is faster
-_INTERFACE = 2  # as in `_mixture.c`
-
-
-def load_kernel() -> Any:
-    """Return the compiled class `Mixture`; None where there is none, or one of another interface."""
-    try:
-        from driftwise.online.deciders import _mixture  # pyright: ignore[reportAttributeAccessIssue]
-    except ImportError:
-        return None
-    return _mixture.Mixture if vars(_mixture).get("INTERFACE") == _INTERFACE else None
-
-
-KERNEL = load_kernel()
 
 
 class MixtureDecider(Decider):
@@ -291,46 +278,3 @@ def _noise_sums(like: NoiseSums, errors: ErrorSums, weight_sq: Any) -> NoiseSums
     gram, cross = weight[..., None, None, None], squares[..., None, None, None]
     moments = like.moments._replace(gram=gram, cross=cross, weight=weight, weight_sq=weight_sq, tick=tick)
     return NoiseSums(moments, total[..., None])
-
-
-class CompiledMixture:
-    """The fast form of `NumpyMixture`, whose arrays C owns; `stats` and the weights are read-only views."""
-
-    def __init__(self, rates: Array, ridges: Array, prior: Array, numbers: MixtureNumbers) -> None:
-        self._kernel = KERNEL(rates, ridges, prior, *numbers.sums, *numbers[1:], MAX_SQUARE)
-        view = np.frombuffer(self._kernel).reshape(-1, len(rates))
-        self.stats, self.log_weights, self.weights = view[:-2], view[-2], view[-1]
-        self._dim, self._squared = numbers.sums.cross.shape[1], numbers.sums.gram_sq is not None
-        self.heaviest: int = self._kernel.heaviest
-        self.renew = self._kernel.renew
-
-    @property
-    def numbers(self) -> MixtureNumbers:
-        memories = [self.memory(j) for j in range(len(self.weights))]
-        gram, gram_sq, cross = zip(*memories, strict=True)
-        sums = Sums(np.stack(gram), np.stack(gram_sq) if self._squared else None, np.stack(cross))
-        return MixtureNumbers(sums, self.stats, self.log_weights)
-
-    def bounds(self, j: int, arms: np.ndarray, width: Width) -> Pair:
-        if arms.size < MANY_NUMBERS:
-            index, bonus = np.empty(len(arms)), np.empty(len(arms))
-            radius, _, variance, waiting = width
-            if self._kernel.bounds(j, radius, variance, waiting, np.ascontiguousarray(arms), index, bonus):
-                return index, bonus
-        return upper_bounds(*self.memory(j).estimate(arms, width), width.radius)
-
-    def learn(self, features: np.ndarray, *numbers: float) -> float:
-        sample = features, *numbers
-        squared_error = self._kernel.learn(*sample)
-        if squared_error is None:
-            error, variance = self.numbers.sums.forecast(features, numbers[0])
-            squared_error = self._kernel.learn_forecast(*sample, error, variance)
-        self.heaviest = self._kernel.heaviest
-        return squared_error
-
-    def memory(self, j: int) -> Sums:
-        """Return the sums of one memory, with whole matrices."""
-        gram, gram_sq = np.empty((2, self._dim, self._dim))
-        sums = Sums(gram, gram_sq if self._squared else None, np.empty(self._dim))
-        self._kernel.read(j, *sums)
-        return sums
