@@ -21,7 +21,15 @@ from driftwise.online.bandit_files import BanditSettings, SavedBandit, bandit_co
 from driftwise.online.deciders import make_decider
 from driftwise.online.deciders.clock_decider import uses_clock
 from driftwise.online.deciders.definition import Choice, Offer
-from driftwise.online.decisions import Decision, Entry, Outcome, PendingDecisions, Waiting, as_id
+from driftwise.online.decisions import (
+    Decision,
+    Entry,
+    Outcome,
+    PendingDecisions,
+    Waiting,
+    as_id,
+    require_feedback,
+)
 from driftwise.online.hints import find_hints
 from driftwise.online.limits import RewardRange
 from driftwise.online.renewal import renew_state, require_coordinates
@@ -185,14 +193,29 @@ class Bandit(SavedBandit):
         with self._lock:
             entry = self._pending.get(id)
             if not isinstance(entry, Entry):
-                if strict:
-                    expected = "be of a decision that waits for its reward"
-                    raise ArgumentError("id", expected, id, f"{id!r}: {self._pending.reason(entry)}")
+                self._pending.find("id", [id], strict=strict)  # which raises the error
                 return entry
             reward = self._range.clip(reward, self._gauge)
             limits.run_silently(self._absorb, entry.choice, reward, entry.time, 1.0)
-            self._pending.remove(id, Outcome.REPEATED)
+            self._pending.remove([id], Outcome.REPEATED)
             return Outcome.LEARNT
+
+    def learn_many(self, ids: Any, rewards: Any, *, strict: bool = True) -> list[Outcome]:
+        """Learn the rewards of many decisions that came together, and return the outcome of each.
+
+        Adaptive bandits learn them in one update, or in parts where they are more than 256: each is forecast
+        from what was known before all of them, and is a tick of forgetting in the order of decisions. Other
+        algorithms learn them one after another, in this order. `strict` is as in `learn`. Where any argument
+        is wrong, nothing is learnt.
+        """
+        ids, rewards = require_feedback(ids, rewards)
+        with self._lock:
+            found = self._pending.find("ids", ids, strict=strict)
+            known = zip(ids, found, rewards, strict=True)
+            batch = {id: (entry, reward) for id, entry, reward in known if isinstance(entry, Entry)}
+            limits.run_silently(self._absorb_many, sorted(batch.values(), key=lambda pair: pair[0].number))
+            self._pending.remove(batch, Outcome.REPEATED)
+            return [Outcome.LEARNT if isinstance(entry, Entry) else entry for entry in found]
 
     def learn_from(self, features: Any, reward: Any, *, weight: Any = 1.0, time: Any = None) -> None:
         """Learn the reward of features `[dim]` that were chosen elsewhere, or of many: `[n, dim]` and `[n]`.
@@ -235,11 +258,13 @@ class Bandit(SavedBandit):
         block = require_coordinates(coordinates, self._dim)
         with np.errstate(all="ignore"), self._lock:
             self._decider.state = renew_state(self._decider.state, block, self.agent)
-            entries = [*self._pending.waiting.items()]
-            for id, entry in entries:
-                if (name is not None and entry.name == name) or entry.choice.features[block].any():
-                    self._pending.remove(id, Outcome.EXPIRED)
-            return len(entries) - len(self._pending.waiting)
+            gone = [
+                id
+                for id, entry in self._pending.waiting.items()
+                if (name is not None and entry.name == name) or entry.choice.features[block].any()
+            ]
+            self._pending.remove(gone, Outcome.EXPIRED)
+            return len(gone)
 
     def _offer(self, features: Any, moment: float, sums: WaitingSums | None) -> Offer:
         """Return the offer of the next round."""
@@ -253,6 +278,16 @@ class Bandit(SavedBandit):
         reward = self._range.clip_outlier(reward, predicted, self._gauge)
         self._decider.learn(choice, reward, moment, weight)
         self._gauge.observe(reward - predicted, choice.bonus)
+
+    def _absorb_many(self, batch: Sequence[tuple[Entry, float]]) -> None:
+        """Learn the rewards of decisions that came together, the oldest first."""
+        rewards = [self._range.clip(reward, self._gauge) for _, reward in batch]
+        choices, times = [entry.choice for entry, _ in batch], [entry.time for entry, _ in batch]
+        for i, choice in enumerate(choices):
+            predicted = choice.value - choice.bonus
+            rewards[i] = self._range.clip_outlier(rewards[i], predicted, self._gauge)
+            self._gauge.observe(rewards[i] - predicted, choice.bonus)
+        self._decider.learn_many(choices, rewards, times)
 
     def _rewards(self, samples: limits.Samples, *, timed: bool) -> list[float]:
         """Return the rewards of samples as they are learnt; raise an error if they cannot be."""

@@ -129,6 +129,10 @@ class NamedBandit(SavedBandit):
         """Learn the reward of a decision, as `Bandit.learn` does."""
         return self.bandit.learn(id, reward, strict=strict)
 
+    def learn_many(self, ids: Any, rewards: Any, *, strict: bool = True) -> list[Outcome]:
+        """Learn the rewards of many decisions that came together, as `Bandit.learn_many` does."""
+        return self.bandit.learn_many(ids, rewards, strict=strict)
+
     def learn_from(
         self, contexts: Any, arms: Any, rewards: Any, *, weight: Any = 1.0, time: Any = None
     ) -> None:

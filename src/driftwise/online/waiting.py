@@ -32,14 +32,13 @@ class WaitingSums:
         """Add a decision."""
         self._new[id] = number, features
 
-    def remove(self, id: str, delay: int = 0) -> None:
-        """Remove a decision; its reward came when it was the last but `delay - 1`, or never, which is 0."""
+    def remove(self, ids: Iterable[str], delay: int = 0) -> None:
+        """Remove decisions; a reward came when its was the last but `delay - 1`, or never, which is 0."""
         if delay > self._longest:
             self._longest = delay
-        if id in self._new:
-            del self._new[id]
-        elif id in self._summed:
-            self._subtract(id)
+        old = [id for id in ids if self._new.pop(id, None) is None and id in self._summed]
+        if old:
+            self._subtract(old)
 
     def gram(self, number: int) -> np.ndarray | None:
         """Return the sums `[d + 1, d + 1]` before the decision of this number; None if nothing waits."""
@@ -53,7 +52,7 @@ class WaitingSums:
         self._first_new = number
         oldest = number - 2 * self._longest if self._longest else 0
         while self._summed and next(iter(self._summed.values()))[0] < oldest:
-            self._subtract(next(iter(self._summed)))
+            self._subtract([next(iter(self._summed))])
         return self._gram if self._summed else None
 
     def copy(self) -> Self:
@@ -81,11 +80,11 @@ class WaitingSums:
             elif number >= first:
                 self._summed[id] = number, features
 
-    def _subtract(self, id: str) -> None:
-        """Remove a decision that is in the sum."""
-        (row,) = self._with_ones([self._summed.pop(id)[1]])
-        self._gram -= row[:, None] * row
-        self._num_removed += 1
+    def _subtract(self, ids: list[str]) -> None:
+        """Remove decisions that are in the sum."""
+        rows = self._with_ones([self._summed.pop(id)[1] for id in ids])
+        self._gram -= rows.T.dot(rows)
+        self._num_removed += len(ids)
         if not self._summed:
             self._gram[:] = 0
         elif self._num_removed >= _MANY + len(self._summed):

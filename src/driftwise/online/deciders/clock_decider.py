@@ -34,7 +34,7 @@ def clock_of(agent: Agent) -> ClockWeights | None:
     return None
 
 
-class ClockDecider:
+class ClockDecider(Decider):
     """A decider by rounds, given the sums as they are at the time of each decision.
 
     Decisions leave no trace in the state. A reward counts from the time of its decision, whenever it comes.

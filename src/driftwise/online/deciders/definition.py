@@ -131,8 +131,13 @@ class Decider(Protocol):
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         """Learn a choice's mean of `weight` rewards, 1 except for agents with `takes_counts`."""
 
+    def learn_many(self, choices: Sequence[Choice], rewards: Sequence[float], times: Sequence[float]) -> None:
+        """Learn rewards that came together, the oldest first; here one after another."""
+        for choice, reward, time in zip(choices, rewards, times, strict=True):
+            self.learn(choice, reward, time)
 
-class PlannedDecider:
+
+class PlannedDecider(Decider):
     """The definition, for any agent: `plan`, `act`, `update`, with the mean policy of `num_draws` plans."""
 
     def __init__(self, agent: Agent, draws: RoundDraws, num_draws: int = 1) -> None:

@@ -8,7 +8,7 @@ from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.arrays import invert_or_nan, map_tree
 from driftwise.base.part import index_part
 from driftwise.base.types import Forecast, Moments
-from driftwise.online.deciders.definition import Choice, Offer, RoundDraws
+from driftwise.online.deciders.definition import Choice, Decider, Offer, RoundDraws
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import MirrorDescent
 from driftwise.parts.exploration import radius_at
@@ -16,7 +16,7 @@ from driftwise.parts.forgetting import next_moments
 from driftwise.parts.link_regression import mirror_gain, mirror_move, project_to_ball
 
 
-class MirrorDescentDecider:
+class MirrorDescentDecider(Decider):
     """`MirrorDescent` with upper confidence bounds, or a mixture of such memories; the heaviest decides.
 
     Moments of J memories are stacked: `[J, ...]`; one memory is a stack of one. Its policy acts on the index

@@ -5,6 +5,8 @@ compiler is present when driftwise is installed. NumPy computes the same numbers
 """
 
 import math
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,33 +22,22 @@ from driftwise.algorithms.unknown_variation.mixture import (
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import index_part
 from driftwise.base.random import draw_normal, fold
-from driftwise.base.types import Array, Key, Moments, Radius
+from driftwise.base.types import Forecast, Key, Moments, Radius
 from driftwise.online.deciders.anchored_memories import AnchoredMemories
-from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM
-from driftwise.online.deciders.definition import Choice, Offer, Pair, RoundDraws
-from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, Width, upper_bounds
+from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, anchor_life
+from driftwise.online.deciders.batches import forecast_rows, learn_batch, robust_variance
+from driftwise.online.deciders.compiled import KERNEL, CompiledMixture
+from driftwise.online.deciders.definition import Choice, Decider, Offer, Pair, RoundDraws
+from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, Width
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import ConfidenceRadius, Thompson
-from driftwise.parts.noise import MAX_SQUARE, ErrorSums, NoiseSums
+from driftwise.parts.noise import ErrorSums, NoiseSums
 from driftwise.parts.radii import GrowingRadius
 
-MANY_NUMBERS = 10_000  # of all arms, from which on BLAS is faster
-_INTERFACE = 2  # as in `_mixture.c`
+LARGEST_PART = 256  # rewards that are forecast together
 
 
-def load_kernel() -> Any:
-    """Return the compiled class `Mixture`; None where there is none, or one of another interface."""
-    try:
-        from driftwise.online.deciders import _mixture  # pyright: ignore[reportAttributeAccessIssue]
-    except ImportError:
-        return None
-    return _mixture.Mixture if vars(_mixture).get("INTERFACE") == _INTERFACE else None
-
-
-KERNEL = load_kernel()
-
-
-class MixtureDecider:
+class MixtureDecider(Decider):
     """`MixtureOfMemories` of least squares with exponential weights, for one step.
 
     It computes the index of the memory that decides only. The numbers of each memory are in the mixture;
@@ -67,7 +58,9 @@ class MixtureDecider:
         self._follows = isinstance(radius, Radius)
         self._counts = isinstance(radius, ConfidenceRadius) and radius.information == "count"
         self._prior = np.array(agent.sharing.prior(state.log_weights))
-        self._dim, self._extends, self._outlier = base.spec.dim, agent.origin == "learnt", agent.outlier
+        self._dim, self._extends = base.spec.dim, agent.origin == "learnt"
+        self._is_large = self._dim >= MIN_ANCHORED_DIM
+        self._least_batch = anchor_life(self._dim) if self._is_large else 2  # with fewer, anchors go on
         self._learns_prior = base.prior == "learnt"
         self._rows, self._sample = _extended_rows(0, self._dim), _extended_rows(1, self._dim)
         self.state = state
@@ -94,16 +87,18 @@ class MixtureDecider:
         gram_sq = None if base.gram_sq is None else base.gram_sq[:, 0]
         sums = Sums(base.gram[:, 0], gram_sq, base.cross[:, 0, :, 0])
         numbers = MixtureNumbers(sums, np.stack([base.weight, base.weight_sq, *errors]), own.log_weights)
-        given = self._rates, self._ridges, self._prior, numbers
-        if self._dim >= MIN_ANCHORED_DIM:
-            self._mixture = NumpyMixture(*given, AnchoredMemories)
-        else:
-            self._mixture = NumpyMixture(*given) if KERNEL is None else CompiledMixture(*given)
+        self._mixture = self._make_mixture(numbers)
         self._tick, self._origin, self._unit = int(own.tick), own.origin.item(), own.unit.item()
         common, total = own.noise
         self._errors = ErrorSums(common.gram.item(), common.cross.item(), total.item(), common.tick.item())
         self._error_weight_sq = common.weight_sq.item()
         self._variance = self.agent.noise.variance(self._errors)
+
+    def _make_mixture(self, numbers: MixtureNumbers) -> "NumpyMixture | CompiledMixture":
+        given = self._rates, self._ridges, self._prior, numbers
+        if self._is_large:
+            return NumpyMixture(*given, AnchoredMemories)
+        return NumpyMixture(*given) if KERNEL is None else CompiledMixture(*given)
 
     def offer(
         self, arms: np.ndarray, number: int, time: float = 0.0, waiting: np.ndarray | None = None
@@ -189,26 +184,99 @@ class MixtureDecider:
         features, agent = choice.features, self.agent
         if self._extends:
             if not self._tick:
-                state = agent.set_origin(self._state, features, reward)
-                self._origin, self._unit = state.origin.item(), state.unit.item()
+                self._set_origin(features, reward)
             reward -= self._origin
             (features,), (given,) = self._sample
             np.divide(choice.features, self._unit, given)
         if weight != 1:  # √n times the mean of n rewards has the noise of one
             root = math.sqrt(weight)
             features, reward = root * features, root * reward
-        noise = agent.noise
-        degrees, variance = noise.capped_degrees(self._errors), self._variance
-        share, limit = agent.sharing.share_at(self._tick + 1), math.inf
-        if self._outlier and variance > 0 and self._errors.count >= FIRST_CLIPPED:
-            limit = self._outlier * (1 + EARLY / self._errors.count) * math.sqrt(variance)
-        mixture, last = self._mixture, len(self._bases) - 1
-        square = mixture.learn(features, reward, weight, degrees, degrees * variance, share, limit)
-        rate, (error_weight, squares, total, seen) = agent.noise_forgetting.rate, self._errors
-        self._error_weight_sq = rate * rate * self._error_weight_sq + 1
-        self._errors = ErrorSums(rate * error_weight + 1, rate * squares + square, total + square, seen + 1)
-        self._variance = noise.variance(self._errors)
+        degrees, variance = agent.noise.capped_degrees(self._errors), self._variance
+        share, limit = (
+            agent.sharing.share_at(self._tick + 1),
+            self._outlier_limit(variance, self._errors.count),
+        )
+        square = self._mixture.learn(features, reward, weight, degrees, degrees * variance, share, limit)
+        self._absorb_noise(square, 1)
         self._tick += 1
+        self._renew_if_due()
+
+    def learn_many(self, choices: Sequence[Choice], rewards: Sequence[float], times: Sequence[float]) -> None:
+        """Learn rewards that came together, the oldest first, in one update (`learn_batch`).
+
+        Very many are learnt in parts: forecasts of a part do not tell apart memories shorter than it.
+        """
+        if len(choices) < self._least_batch:
+            super().learn_many(choices, rewards, times)
+            return
+        rows, targets = np.array([choice.features for choice in choices]), np.array(rewards)
+        if self._extends:
+            if not self._tick:
+                self._set_origin(rows[0], float(np.median(targets)))
+            rows, targets = self.agent.extend(rows, self._unit), targets - self._origin
+        numbers, num_parts = self._mixture.numbers, -(-len(rows) // LARGEST_PART)
+        for part in zip(*(np.array_split(array, num_parts) for array in (rows, targets)), strict=True):
+            numbers = self._learn_part(numbers, *part)
+        self._mixture = self._make_mixture(numbers)
+        self._renew_if_due()
+
+    def _learn_part(self, numbers: MixtureNumbers, rows: np.ndarray, targets: np.ndarray) -> MixtureNumbers:
+        """Return what memories have learnt after rewards that were forecast together; learn the noise.
+
+        Outliers are told by the noise or, where it is larger, by the median of these errors. The weights are
+        shared out once.
+        """
+        agent, num, errors, (sums, stats, log_weights) = self.agent, len(rows), self._errors, numbers
+        memories = [map_tree(operator.itemgetter(j), sums) for j in range(len(self._bases))]
+        weights = np.exp(log_weights)
+        error, doubt = forecast_rows(memories[weights.argmax()], rows, targets)
+        spread = self._variance if errors.count >= FIRST_CLIPPED else 0.0
+        if num > FIRST_CLIPPED:
+            spread = max(spread, robust_variance(error, doubt))
+        limit = self._outlier_limit(spread, errors.count + num - 1) * np.sqrt(1 + doubt)
+        targets = targets + (error.clip(-limit, limit) - error)
+
+        rates, ridges, scatter = self._rates.tolist(), self._ridges.tolist(), rows.T.dot(rows)
+        given = zip(memories, stats.T, rates, ridges, strict=True)
+        learnt = [learn_batch(*memory, rows, targets, scatter) for memory in given]
+        sums, stats, squares, log_volumes = map_tree(lambda *leaves: np.stack(leaves), *learnt)
+        square, scores = weights.dot(squares.mean(axis=1)).item(), np.zeros(len(learnt))
+        self._absorb_noise(square, num - 1)  # the noise before the last of them
+        if self._variance > 0:
+            errors, forecast = (
+                ErrorSums(*map(np.asarray, self._errors)),
+                Forecast(np.sqrt(squares), np.zeros(1)),
+            )
+            scores = agent.noise.relative_score(errors, forecast).sum(axis=1) - 0.5 * log_volumes
+        self._absorb_noise(square, 1)
+        self._tick += num
+        log_weights = agent.sharing.update(log_weights, scores, self._tick)
+        return MixtureNumbers(sums, np.ascontiguousarray(stats.T), log_weights)
+
+    def _outlier_limit(self, variance: float, others: float) -> float:
+        """Return the largest error that is no outlier among others, where the estimate is certain."""
+        if not (self.agent.outlier and variance > 0 and others >= FIRST_CLIPPED):
+            return math.inf
+        return self.agent.outlier * (1 + EARLY / others) * math.sqrt(variance)
+
+    def _set_origin(self, features: np.ndarray, reward: float) -> None:
+        state = self.agent.set_origin(self._state, features, reward)
+        self._origin, self._unit = state.origin.item(), state.unit.item()
+
+    def _absorb_noise(self, square: float, num: int) -> None:
+        """Learn the noise from so many squares of this mean."""
+        rate, (error_weight, squares, total, seen) = self.agent.noise_forgetting.rate, self._errors
+        kept = rate**num
+        gained = num if rate == 1 else (1 - kept) / (1 - rate)  # 1 + η + … of the squares, and of η²
+        gained_sq = num if rate == 1 else (1 - kept * kept) / (1 - rate * rate)
+        self._error_weight_sq = kept * kept * self._error_weight_sq + gained_sq
+        sums = kept * error_weight + gained, kept * squares + gained * square
+        self._errors = ErrorSums(*sums, total + num * square, seen + num)
+        self._variance = self.agent.noise.variance(self._errors)
+
+    def _renew_if_due(self) -> None:
+        """Restart the last memory if there is an alarm."""
+        agent, mixture, last = self.agent, self._mixture, len(self._bases) - 1
         heaviest = mixture.heaviest
         if agent.fresh == "never" or heaviest == last:
             return
@@ -229,46 +297,3 @@ def _noise_sums(like: NoiseSums, errors: ErrorSums, weight_sq: Any) -> NoiseSums
     gram, cross = weight[..., None, None, None], squares[..., None, None, None]
     moments = like.moments._replace(gram=gram, cross=cross, weight=weight, weight_sq=weight_sq, tick=tick)
     return NoiseSums(moments, total[..., None])
-
-
-class CompiledMixture:
-    """The fast form of `NumpyMixture`, whose arrays C owns; `stats` and the weights are read-only views."""
-
-    def __init__(self, rates: Array, ridges: Array, prior: Array, numbers: MixtureNumbers) -> None:
-        self._kernel = KERNEL(rates, ridges, prior, *numbers.sums, *numbers[1:], MAX_SQUARE)
-        view = np.frombuffer(self._kernel).reshape(-1, len(rates))
-        self.stats, self.log_weights, self.weights = view[:-2], view[-2], view[-1]
-        self._dim, self._squared = numbers.sums.cross.shape[1], numbers.sums.gram_sq is not None
-        self.heaviest: int = self._kernel.heaviest
-        self.renew = self._kernel.renew
-
-    @property
-    def numbers(self) -> MixtureNumbers:
-        memories = [self.memory(j) for j in range(len(self.weights))]
-        gram, gram_sq, cross = zip(*memories, strict=True)
-        sums = Sums(np.stack(gram), np.stack(gram_sq) if self._squared else None, np.stack(cross))
-        return MixtureNumbers(sums, self.stats, self.log_weights)
-
-    def bounds(self, j: int, arms: np.ndarray, width: Width) -> Pair:
-        if arms.size < MANY_NUMBERS:
-            index, bonus = np.empty(len(arms)), np.empty(len(arms))
-            radius, _, variance, waiting = width
-            if self._kernel.bounds(j, radius, variance, waiting, np.ascontiguousarray(arms), index, bonus):
-                return index, bonus
-        return upper_bounds(*self.memory(j).estimate(arms, width), width.radius)
-
-    def learn(self, features: np.ndarray, *numbers: float) -> float:
-        sample = features, *numbers
-        squared_error = self._kernel.learn(*sample)
-        if squared_error is None:
-            error, variance = self.numbers.sums.forecast(features, numbers[0])
-            squared_error = self._kernel.learn_forecast(*sample, error, variance)
-        self.heaviest = self._kernel.heaviest
-        return squared_error
-
-    def memory(self, j: int) -> Sums:
-        """Return the sums of one memory, with whole matrices."""
-        gram, gram_sq = np.empty((2, self._dim, self._dim))
-        sums = Sums(gram, gram_sq if self._squared else None, np.empty(self._dim))
-        self._kernel.read(j, *sums)
-        return sums
