@@ -20,6 +20,7 @@ import driftwise as dw
 from driftwise import environments
 from driftwise.analysis.figures import Figure
 from driftwise.analysis.finished import FinishedStudy
+from driftwise.analysis.formatting import format_half_width, format_interval, format_number
 from driftwise.analysis.page import Code, Section
 from driftwise.analysis.regret_curves import thinned
 from driftwise.analysis.report import FORMATS, write_report
@@ -30,15 +31,7 @@ from driftwise.analysis.report.origin import reproduce
 from driftwise.analysis.report.regret import drift as drift_panel
 from driftwise.analysis.report.standings import details, ranking
 from driftwise.analysis.report.writing import report_html
-from driftwise.analysis.table import (
-    Cell,
-    Table,
-    format_half_width,
-    format_interval,
-    format_number,
-    numbers,
-    words,
-)
+from driftwise.analysis.table import Cell, Table, numbers, words
 from driftwise.environments import drift, planning
 from driftwise.experiments import EXPERIMENTS, prepare, run_study
 from driftwise.experiments.saved_results import random_regret

@@ -10,18 +10,10 @@ import numpy as np
 import pytest
 
 from driftwise.analysis.figures import Axis, Figure, mean_curve
+from driftwise.analysis.formatting import format_half_width
 from driftwise.analysis.page import Article, Code, Page, Section, write_html
 from driftwise.analysis.report.latex import latex_text
-from driftwise.analysis.table import (
-    Cell,
-    Table,
-    TableColumn,
-    csv_text,
-    format_half_width,
-    markdown_text,
-    numbers,
-    words,
-)
+from driftwise.analysis.table import Cell, Table, TableColumn, csv_text, markdown_text, numbers, words
 from driftwise.cli.output import to_plain
 
 TABLE = Table.of(

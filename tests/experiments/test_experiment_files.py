@@ -15,7 +15,7 @@ import driftwise as dw
 from driftwise import experiments
 from driftwise.__main__ import main
 from driftwise.algorithms import ALGORITHMS
-from driftwise.analysis.table import format_number
+from driftwise.analysis.formatting import format_number
 from driftwise.base import from_config, to_config
 from driftwise.base.part import CONFIGURABLE
 from driftwise.environments import LinearMdp

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from driftwise.analysis.formatting import format_count
 from driftwise.analysis.report.data import Report, ReportData, load_report_data, longest, report_figure
 from driftwise.analysis.report.final_table import ON_A_TERMINAL, final_table
 from driftwise.analysis.report.writing import FORMATS, warn_of_lost_drift, write_content
-from driftwise.analysis.table import Table, format_count
+from driftwise.analysis.table import Table
 from driftwise.base.agent import Agent
 from driftwise.base.files import lock_folder, output_folder, replace_file, write_files
 from driftwise.base.validation import ArgumentError, require_choice

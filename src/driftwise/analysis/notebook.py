@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftwise.analysis.figures import Axis, Curve, Figure, mean_curve
+from driftwise.analysis.formatting import format_count, format_half_width, format_number
 from driftwise.analysis.regret_curves import RegretCurves
 from driftwise.analysis.statistics import mean_interval
-from driftwise.analysis.table import Table, TableColumn, cells, format_count, format_half_width, format_number
+from driftwise.analysis.table import Table, TableColumn, cells
 from driftwise.base.extras import require_extra
 from driftwise.base.part import describe_structure
 from driftwise.simulation.results import Result

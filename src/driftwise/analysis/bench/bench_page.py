@@ -8,8 +8,9 @@ import numpy as np
 
 from driftwise.analysis.bench.verdicts import FACTORS, Bench
 from driftwise.analysis.figures import HeatMap
+from driftwise.analysis.formatting import format_count, format_number
 from driftwise.analysis.page import Article, Page, Section, write_html
-from driftwise.analysis.table import Cell, Table, format_count, format_number, numbers, words
+from driftwise.analysis.table import Cell, Table, numbers, words
 
 _KINDS = {"bandits": "bandits", "mdps": "MDPs"}
 _READING = (

@@ -13,6 +13,7 @@ import pandas as pd
 
 from driftwise.analysis.agent_numbers import AgentNumbers, extract_numbers
 from driftwise.analysis.audit.findings import AuditFinding, read_findings
+from driftwise.analysis.formatting import format_count
 from driftwise.analysis.regret_curves import RegretCurves, relative_distances
 from driftwise.analysis.statistics import (
     RecoverySummary,
@@ -23,7 +24,6 @@ from driftwise.analysis.statistics import (
     rounded_difference,
     t_test,
 )
-from driftwise.analysis.table import format_count
 from driftwise.environments.environment import ENVIRONMENTS, Environment, build_environment
 from driftwise.experiments.outcomes import MARK, Selection, choose_best_points
 from driftwise.experiments.results_folder import (

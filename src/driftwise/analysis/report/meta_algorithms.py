@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from driftwise.analysis.figures import AnyFigure, Axis, Bars, Curve, Figure, distinct_texts, mean_curve
+from driftwise.analysis.formatting import format_count, format_number, format_percent
 from driftwise.analysis.page import Section
 from driftwise.analysis.regret_curves import thinned
 from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.table import format_count, format_number, format_percent
 from driftwise.simulation.results import EVENTS, Result
 
 _MAX_STRETCHES = 40  # of time, in which events are counted

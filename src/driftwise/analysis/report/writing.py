@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from driftwise.analysis.agent_numbers import format_agent_numbers
+from driftwise.analysis.formatting import format_count
 from driftwise.analysis.page import Article, Page, Section, write_html
 from driftwise.analysis.regret_curves import rank_agents
 from driftwise.analysis.report.data import Report, load_report_data, longest, manifest_text, report_figure
@@ -20,7 +21,7 @@ from driftwise.analysis.report.origin import audit, manifest_section, reproduce,
 from driftwise.analysis.report.rates import rates
 from driftwise.analysis.report.regret import drift, growth, regret
 from driftwise.analysis.report.standings import details, differences, finding, headline, overview
-from driftwise.analysis.table import csv_text, format_count
+from driftwise.analysis.table import csv_text
 from driftwise.base.files import replace_file
 from driftwise.base.validation import ArgumentError, require_choice
 
