@@ -158,7 +158,7 @@ def test_runs_are_paired_by_number_though_one_folder_holds_some_back_to_choose_p
     first = folder_of({"A (x=1)": 1 + numbered, "A (x=2)": 2 + numbered, "B": numbered})
     for entry in first["lock"].manifest["agents"][:2]:
         entry["name"] = "A"
-    first["lock"] = replace(first["lock"])  # which reads the manifest
+    first["lock"] = ReportData(first["lock"].manifest, "lock", first["lock"].points)  # which reads it
     second = folder_of({"B": numbered})
     found = compare_folders(first, second)
     (row,) = found.rows
@@ -173,7 +173,7 @@ def test_runs_are_paired_by_number_though_one_folder_holds_some_back_to_choose_p
 def test_the_first_episode_at_which_curves_differ_is_found() -> None:
     first, second = folder_of({"a": HARD}), folder_of({"a": HARD})
     changed = replace(second["lock"].points["a"], values=second["lock"].points["a"].values - [0, 0, 1, 0])
-    second["lock"] = replace(second["lock"], points={"a": changed})
+    second["lock"] = ReportData(second["lock"].manifest, "lock", {"a": changed})
     (row,) = compare_folders(first, second).rows
     assert (row.differs_from, row.difference) == (3, 1)
 

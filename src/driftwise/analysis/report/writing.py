@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -82,7 +81,7 @@ def report_html(report: Report) -> str:
     best = rank_agents([data.results for data in report.values()])
     if len(best) > _MAX_COLOURED:  # colours for those of lowest rank and the leaders
         coloured = {*best[:_FEW_COLOURED], *(data.leader for data in report.values())}
-        report = {label: replace(data, coloured=coloured) for label, data in report.items()}
+        report = {label: data.with_colours(coloured) for label, data in report.items()}
     data = longest(report)
     experiment = str(data.manifest.get("experiment", "experiment"))
     environments = data.environment_label if len(report) == 1 else format_count(len(report), "environment")
