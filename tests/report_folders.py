@@ -40,14 +40,14 @@ def make_folder(
     generator = np.random.default_rng(0)
     lengths = np.diff([*range(0, episodes, record_every), episodes])
     after = np.arange(len(lengths)) % max(len(lengths) // 2, 1)
-    results, agents = {}, []
+    results, agents = {place: {} for place in environments}, []
     for place, (environment, config) in enumerate(environments.items()):
         for number, label in enumerate(labels[:: -1 if place % 2 else 1]):
             level = (1 + number / len(labels)) * generator.uniform(0.9, 1.1, (runs, 1))
             regret = level * np.exp(-after / (4 + number))
             own = {"agent": {"type": "Own", "rate": 0.5}, "environment": config}
             best, diagnostics = np.zeros_like(regret), (told or {}).get(label, {})
-            results[environment, label] = dw.Result(regret, -regret, best, lengths, None, own, diagnostics)
+            results[environment][label] = dw.Result(regret, -regret, best, lengths, None, own, diagnostics)
         own = {"environment": environment, "seconds": 1.5}
         agents += [{**own, "label": label, **described(label)} for label in labels]
     registered = {label: own for label, own in environments.items() if own["name"] in ENVIRONMENTS}

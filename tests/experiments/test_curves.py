@@ -100,7 +100,7 @@ def test_statistics_take_them(tmp_path):
 def test_results_of_our_own_are_read_as_well(tmp_path):
     result = dw.load_curves(write(tmp_path / "mine.csv", rows("run", "episode", "reward", "regret")))
     own = result["environment"]["agent"]
-    pq.write_table(results_table({("lake", "PPO"): own}), tmp_path / "results.parquet")
+    pq.write_table(results_table({"lake": {"PPO": own}}), tmp_path / "results.parquet")
     again = dw.load_curves(tmp_path / "results.parquet")["lake"]["PPO"]
     np.testing.assert_array_equal(again.regret, own.regret)
 

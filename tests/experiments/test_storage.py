@@ -30,12 +30,12 @@ from tests.experiments.test_experiments import made_up
 
 AGENTS = {"first": "opt_wlsvi", "second": "lsvi_ucb", "third": "uniform"}
 RESULTS = {
-    ("here", label): made_up(examples.agent(name), examples.make(), num_episodes=5, num_runs=2, seed=0)
+    label: made_up(examples.agent(name), examples.make(), num_episodes=5, num_runs=2, seed=0)
     for label, name in AGENTS.items()
 }
 COLUMNS = ["environment", "agent", "radius", "rate", "ridge", "run", "episode", "reward", "regret"]
 COLUMNS += ["cumulative_regret"]
-TABLE = results_table(RESULTS)
+TABLE = results_table({"here": RESULTS})
 
 
 def names(folder: Path) -> list[str]:
@@ -44,7 +44,7 @@ def names(folder: Path) -> list[str]:
 
 def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers(tmp_path):
     path = tmp_path / "results.parquet"
-    path.write_bytes(parquet_bytes(results_table(RESULTS)))
+    path.write_bytes(parquet_bytes(TABLE))
     table = pq.read_table(path)
     numbers = ["reward", "regret", "cumulative_regret"]
     assert table.column_names == ["environment", "agent", "parameters", "run", "episode", *numbers]
@@ -52,7 +52,7 @@ def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers
     for name in ("environment", "agent", "parameters"):
         assert pa.types.is_dictionary(table.schema.field(name).type)
     assert table["environment"].chunk(0).dictionary.to_pylist() == ["here"]  # words are stored once each
-    for (_, label), result in RESULTS.items():
+    for label, result in RESULTS.items():
         rows = table.filter(pa.array([name == label for name in table["agent"].to_pylist()]))
         assert {json.loads(text)["type"] for text in rows["parameters"].to_pylist()} == {"LeastSquares"}
         assert json.loads(rows["parameters"][0].as_py()) == result.manifest["agent"]
@@ -65,12 +65,12 @@ def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers
 
 
 def test_results_of_a_grid_are_refused():
-    result = RESULTS["here", "first"]
+    result = RESULTS["first"]
     curves = result.returns[None], result.values[None], result.optimal_values[None]
     grid = dw.Result(*curves, result.lengths, None, result.manifest)
     said = r"results must have shape \[runs, points\], got \(1, 2, 5\) of 'grid'"
     with pytest.raises(ValueError, match=said):
-        results_table({("here", "grid"): grid})
+        results_table({"here": {"grid": grid}})
 
 
 @pytest.mark.parametrize("failure", [OSError("disk full"), KeyboardInterrupt()])
@@ -149,7 +149,7 @@ def test_folder_that_cannot_take_the_files_is_an_error_on_entry(tmp_path):
 
 def finished(folder: Path, results: dict = RESULTS) -> Path:
     """A folder with results and a manifest that seals them."""
-    table = parquet_bytes(results_table(results))
+    table = parquet_bytes(results_table({"here": results}))
     writers = {"results.parquet": table, MANIFEST: sealed_manifest({}, table)}
     files.write_files(folder, writers)
     return folder
@@ -219,8 +219,8 @@ def test_diagnostics_are_columns_with_holes_for_agents_without_them(tmp_path):
     results = {**RESULTS, first: dataclasses.replace(RESULTS[first], diagnostics={"epochs": own})}
     frame = dw.load_results(finished(tmp_path, results))
     assert list(frame.columns) == [*COLUMNS, "epochs"]
-    np.testing.assert_array_equal(frame["epochs"][frame["agent"] == first[1]], own.reshape(-1))
-    for _, other in others:
+    np.testing.assert_array_equal(frame["epochs"][frame["agent"] == first], own.reshape(-1))
+    for other in others:
         assert np.isnan(np.asarray(frame["epochs"][frame["agent"] == other])).all()
 
 
@@ -232,9 +232,9 @@ def test_diagnostics_are_columns_with_holes_for_agents_without_them(tmp_path):
     ],
 )
 def test_diagnostics_that_fit_no_column_are_refused(diagnostics, said):
-    own = dataclasses.replace(RESULTS["here", "first"], diagnostics=diagnostics)
+    own = dataclasses.replace(RESULTS["first"], diagnostics=diagnostics)
     with pytest.raises(ValueError, match=said):
-        results_table({("here", "first"): own})
+        results_table({"here": {"first": own}})
 
 
 def test_leftovers_are_removed_unless_their_writer_lives_or_is_elsewhere(tmp_path):

@@ -107,8 +107,12 @@ class FinishedStudy:
     def results(self) -> dict[str, dict[str, Result]]:
         """The result of every agent, and of every point of a grid, by environment and label."""
         results: dict[str, dict[str, Result]] = {label: {} for label in self.data}
-        for (place, label), result in self._results().items():
-            results[place][label] = result
+        for place, data in self.data.items():
+            facts = {"environment": data.environment_config, "changes": list(data.changes)}
+            for label, result in data.points.items():  # from a folder they know neither agent nor environment
+                config = data.entries[label].get("parameters", {})
+                manifest = {"agent": config, **facts, **result.manifest}
+                results[place][label] = replace(result, configs=[config], manifest=manifest)
         return results
 
     def table(self) -> Table:
@@ -126,18 +130,7 @@ class FinishedStudy:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each environment, agent, run and point, and a column for each parameter."""
-        return results_folder.results_frame(results_folder.results_table(self._results()))
-
-    def _results(self) -> dict[tuple[str, str], Result]:
-        """Return all results, with agent and environment also if they come from a folder."""
-        results = {}
-        for place, data in self.data.items():
-            facts = {"environment": data.environment_config, "changes": list(data.changes)}
-            for label, result in data.points.items():
-                config = data.entries[label].get("parameters", {})
-                manifest = {"agent": config, **facts, **result.manifest}
-                results[place, label] = replace(result, configs=[config], manifest=manifest)
-        return results
+        return results_folder.results_frame(results_folder.results_table(self.results))
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write a report in the format of the suffix of the path, as `driftwise report` does."""
@@ -161,7 +154,7 @@ class FinishedStudy:
 
     def write(self, folder: Path) -> list[Path]:
         """Write results and manifest into an existing folder, without a figure; see `save`."""
-        table = results_folder.parquet_bytes(results_folder.results_table(self._results()))
+        table = results_folder.parquet_bytes(results_folder.results_table(self.results))
         manifest = results_folder.sealed_manifest(self.manifest, table)  # written last
         contents = {results_folder.RESULTS: table, results_folder.MANIFEST: manifest}
         return write_files(folder, contents, stale=FIGURE)

@@ -87,9 +87,8 @@ def result_frame(result: Result) -> pd.DataFrame:
     """Return a row for each agent of the grid, run and point, with the columns of a results folder."""
     with require_extra("to_frame", "cli"):
         from driftwise.experiments.results_folder import results_frame, results_table
-    name = _environment(result)
-    agents = ((label or _agent(result), point) for label, point in _agents(result))
-    return results_frame(results_table({(name, label): point for label, point in agents}))
+    agents = {label or _agent(result): point for label, point in _agents(result)}
+    return results_frame(results_table({_environment(result): agents}))
 
 
 def result_figure(result: Result, **look: Any) -> Drawing:

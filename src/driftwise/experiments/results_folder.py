@@ -129,10 +129,11 @@ def read_table(
         return file.read(columns=None if columns is None else [*columns, *own])
 
 
-def results_table(results: Mapping[tuple[str, str], Result]) -> pa.Table:
-    """Return a row for each environment, agent, run and point; missing diagnostics are null."""
+def results_table(results: Mapping[str, Mapping[str, Result]]) -> pa.Table:
+    """Return a row for each run and point, by environment and agent; missing diagnostics are null."""
     tables = []
-    for (environment, agent), result in results.items():
+    listed = ((place, *item) for place, agents in results.items() for item in agents.items())
+    for environment, agent, result in listed:
         shape = result.returns.shape
         for curve in (result.returns, *result.diagnostics.values()):
             if len(shape) != 2 or curve.shape != shape:
