@@ -266,24 +266,3 @@ def test_json_and_csv_have_all_digits(tmp_path: Path, capsys: pytest.CaptureFixt
     table = csv.DictReader(io.StringIO(said([*folders, "--format", "csv", "--metric", "reward"], capsys)))
     written = [{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]
     assert list(table) == written
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        ("one nowhere", "nowhere must be a results folder, but there is no such folder"),
-        ("one", "missing argument 'DIR2' (see 'driftwise compare --help')"),
-        (
-            "one one --metric regert",
-            "--metric must be one of regret, reward, got 'regert' (did you mean 'regret'?)",
-        ),
-        ("one one --format xml", "--format must be one of text, json, csv, got 'xml'"),
-    ],
-)
-def test_bad_arguments_are_one_line_and_exit_code_2(
-    arguments: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    make_folder(Path("one"))
-    assert main(["compare", *arguments.split()]) == 2
-    assert capsys.readouterr().err == f"driftwise: error: {line}\n"

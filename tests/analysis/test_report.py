@@ -395,12 +395,8 @@ def test_a_folder_that_cannot_be_read_is_one_sentence_with_the_path(
     assert not (tmp_path / "report.html").exists()
 
 
-def test_wrong_folders_and_formats_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no such folder"):
-        write_report(tmp_path / "nowhere", format="html")
+def test_a_report_needs_a_folder_and_a_file_to_be_written_to(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "results")
-    with pytest.raises(ValueError, match=r"format must be one of .* \(did you mean 'html'\?\)"):
-        write_report(folder, format="htm")
     with pytest.raises(ValueError, match="there is no folder"):
         write_report(folder, format="csv", out=tmp_path / "no" / "report.csv")
     with pytest.raises(IsADirectoryError, match="is a folder, not a file"):

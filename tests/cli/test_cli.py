@@ -322,14 +322,6 @@ def test_a_link_to_a_folder_for_checkpoints_that_is_not_there_yet_is_followed(tm
     assert (tmp_path / "elsewhere").is_dir()
 
 
-@pytest.mark.usefixtures("pretending")
-def test_report_prints_the_path_of_what_it_wrote(tmp_path, small, capsys):
-    assert small()[0] == 0
-    assert main(["report", str(tmp_path), "--format", "csv"]) == 0
-    assert capsys.readouterr().out == f"{tmp_path / 'report.csv'}\n"
-    assert len((tmp_path / "report.csv").read_text().splitlines()) == 1 + len(QUICKSTART.agents)
-
-
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write anywhere"
 )

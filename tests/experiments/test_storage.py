@@ -166,40 +166,12 @@ def test_results_are_read_back_as_a_data_frame(tmp_path):
     assert some.equals(pq.read_table(tmp_path / "results.parquet", columns=["run", "regret"]))
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("manifest.json", None, "is missing: nothing finished is there to read"),
-        ("manifest.json", b"{", "is damaged: it is not JSON"),
-        ("manifest.json", b"\xff", "is damaged: it is not JSON"),
-        ("manifest.json", b"[]", "is damaged: it has no format number"),
-        ("manifest.json", b'{"format": 99}', "has format 99, written by a newer driftwise"),
-        ("results.parquet", None, "is missing"),
-        ("results.parquet", b"PAR1", "is damaged: its content is not what manifest.json was written for"),
-    ],
-)
-def test_results_that_cannot_be_read_are_named(tmp_path, name, content, said):
-    path = finished(tmp_path) / name
-    if content is None:
-        path.unlink()
-    else:
-        path.write_bytes(content)
-    with pytest.raises(ValueError, match=f"^{re.escape(str(path))} {said}"):
-        dw.load_results(tmp_path)
-
-
 @pytest.mark.parametrize("content", [b"PAR1", b"PAR1" * 9])
 def test_damage_is_found_without_a_seal_too(tmp_path, content):
     files.write_files(tmp_path, {"manifest.json": files.json_bytes({"format": 1})})
     (tmp_path / "results.parquet").write_bytes(content)
     with pytest.raises(ValueError, match=r"results\.parquet (is damaged|cannot be read): "):
         dw.load_results(tmp_path)
-
-
-def test_a_column_that_is_not_there_is_named(tmp_path):
-    manifest = read_manifest(finished(tmp_path))
-    with pytest.raises(ValueError, match=r"results\.parquet is damaged: its column 'wealth' is missing"):
-        read_table(tmp_path, manifest, columns=["run", "wealth"])
 
 
 def test_one_flipped_bit_of_the_results_is_noticed(tmp_path):
