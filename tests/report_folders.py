@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import driftwise as dw
+from driftwise.base.files import write_files
 from driftwise.environments import ENVIRONMENTS, build_environment, combination_lock, drift
-from driftwise.experiments.results_folder import parquet_bytes, results_table, sealed_manifest
+from driftwise.experiments.results_folder import folder_files, results_table
 from driftwise.experiments.saved_results import random_regret
 
 NASTY = "</script><img src=x onerror=alert(1)> & ε-greedy $5_%"
@@ -73,9 +74,7 @@ def make_folder(
 
 def write(folder: Path, manifest: Mapping[str, Any], table: pa.Table) -> None:
     """The files of a finished run, whatever is in them."""
-    content = parquet_bytes(table)
-    (folder / "results.parquet").write_bytes(content)
-    (folder / "manifest.json").write_bytes(sealed_manifest(manifest, content))
+    write_files(folder, folder_files(table, manifest))
 
 
 def make_grid_folder(

@@ -171,12 +171,12 @@ def test_the_longest_finding_of_an_experiment_fits_into_the_figure() -> None:
 def test_one_run_and_a_change_after_the_end_are_drawn_too() -> None:
     result = made_up(examples.agent("uniform"), examples.make(), num_episodes=1, num_runs=1, seed=0)
     figure = figures.regret_plot([RegretCurves("", {"only": result})])
-    assert figures.png_bytes(figure)
+    assert figures.figure_bytes(figure)
 
 
 def test_png_is_the_same_whatever_the_users_settings() -> None:
     def png() -> bytes:
-        return figures.png_bytes(figures.regret_plot([RegretCurves("", RESULTS, changes=(40,))]))
+        return figures.figure_bytes(figures.regret_plot([RegretCurves("", RESULTS, changes=(40,))]))
 
     first = png()
     assert first.startswith(b"\x89PNG")

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -147,10 +148,8 @@ def test_running_again_writes_what_was_lost_or_damaged(lost, tmp_path, small):
 
 @pytest.mark.usefixtures("pretending")
 def test_results_are_whole_and_readable_before_their_figure_is_drawn(tmp_path, small, monkeypatch):
-    def fail(figure: Any) -> bytes:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(matplotlib_figures, "png_bytes", fail)
+    full = Mock(side_effect=OSError(28, "No space left on device"))
+    monkeypatch.setattr(matplotlib_figures, "figure_bytes", full)
     assert small()[0] == 2
     assert {*names(tmp_path)} & {*FILES} == {"results.parquet", "manifest.json"}
     assert len(dw.load_study(tmp_path).results["combination_lock"]) == len(QUICKSTART.agents)

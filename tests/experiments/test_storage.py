@@ -18,12 +18,10 @@ import driftwise as dw
 from driftwise.base import files
 from driftwise.base.files import remove_leftovers
 from driftwise.experiments.results_folder import (
-    MANIFEST,
-    parquet_bytes,
+    folder_files,
     read_manifest,
     read_table,
     results_table,
-    sealed_manifest,
 )
 from tests import examples
 from tests.experiments.test_experiments import made_up
@@ -43,9 +41,7 @@ def names(folder: Path) -> list[str]:
 
 
 def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers(tmp_path):
-    path = tmp_path / "results.parquet"
-    path.write_bytes(parquet_bytes(TABLE))
-    table = pq.read_table(path)
+    table = pq.read_table(finished(tmp_path) / "results.parquet")
     numbers = ["reward", "regret", "cumulative_regret"]
     assert table.column_names == ["environment", "agent", "parameters", "run", "episode", *numbers]
     assert table.num_rows == 3 * 2 * 5
@@ -149,9 +145,7 @@ def test_folder_that_cannot_take_the_files_is_an_error_on_entry(tmp_path):
 
 def finished(folder: Path, results: dict = RESULTS) -> Path:
     """A folder with results and a manifest that seals them."""
-    table = parquet_bytes(results_table({"here": results}))
-    writers = {"results.parquet": table, MANIFEST: sealed_manifest({}, table)}
-    files.write_files(folder, writers)
+    files.write_files(folder, folder_files(results_table({"here": results}), {}))
     return folder
 
 

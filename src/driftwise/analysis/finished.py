@@ -154,16 +154,14 @@ class FinishedStudy:
 
     def write(self, folder: Path) -> list[Path]:
         """Write results and manifest into an existing folder, without a figure; see `save`."""
-        table = results_folder.parquet_bytes(results_folder.results_table(self.results))
-        manifest = results_folder.sealed_manifest(self.manifest, table)  # written last
-        contents = {results_folder.RESULTS: table, results_folder.MANIFEST: manifest}
-        return write_files(folder, contents, stale=FIGURE)
+        table = results_folder.results_table(self.results)
+        return write_files(folder, results_folder.folder_files(table, self.manifest), stale=FIGURE)
 
     def write_figure(self, folder: Path) -> Path:
         """Write the figure of the results into an existing folder."""
-        from driftwise.analysis.matplotlib_figures import png_bytes
+        from driftwise.analysis.matplotlib_figures import figure_bytes
 
-        replace_file(folder / FIGURE, png_bytes(report_figure(self.data)))
+        replace_file(folder / FIGURE, figure_bytes(report_figure(self.data), format="png", dpi=150))
         return folder / FIGURE
 
     def __repr__(self) -> str:
