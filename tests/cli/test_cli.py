@@ -182,10 +182,7 @@ def test_other_words_about_an_experiment_go_on_with_its_folder_and_other_numbers
 def test_a_run_that_cannot_go_on_is_one_line_and_claims_nothing(
     method, error, code, line, tmp_path, small, monkeypatch
 ):
-    def fail(simulation: Simulation, *_: Any) -> None:
-        raise error
-
-    monkeypatch.setattr(Simulation, method, fail)
+    monkeypatch.setattr(Simulation, method, Mock(side_effect=error))
     assert small() == (code, "", f"driftwise: error: {line}\n")
     assert names(tmp_path) == []  # nothing was computed: the folder is free for any run
 
@@ -202,15 +199,6 @@ def test_a_device_is_looked_for_after_workers_were_told_to_share_it(monkeypatch,
     line = "driftwise: error: --device must be another, got 'gpu'\n"
     assert small("--workers", "2", "--device", "gpu") == (2, "", line)
     assert seen == ["false"]
-
-
-@pytest.mark.usefixtures("pretending")
-def test_a_folder_of_another_run_is_refused_by_what_differs(tmp_path, small):
-    assert small()[0] == 0
-    before = {name: (tmp_path / name).read_bytes() for name in FILES}
-    expected = f"{tmp_path} holds a run with another seed: remove it or choose another folder"
-    assert small("--seed", "4") == (2, "", f"driftwise: error: {expected}\n")
-    assert {name: (tmp_path / name).read_bytes() for name in FILES} == before
 
 
 @pytest.mark.usefixtures("pretending")
@@ -264,13 +252,8 @@ def test_a_folder_that_is_being_written_to_is_refused(tmp_path, small):
 
 @pytest.mark.usefixtures("pretending")
 def test_a_disk_that_fills_up_is_one_line_and_nothing_half_written(tmp_path, small, monkeypatch):
-    calls = iter((None, None, OSError(28, "No space left on device")))  # the claim and a file go well
-
-    def fsync(number: int) -> None:
-        if error := next(calls):
-            raise error
-
-    monkeypatch.setattr(os, "fsync", fsync)
+    full = OSError(28, "No space left on device")
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=[None, None, full]))  # the claim and a file go well
     line = f"--out must be a folder that can be written, got '{tmp_path}/new/er': No space left on device"
     assert small(out=tmp_path / "new" / "er") == (2, "", f"driftwise: error: {line}\n")
     assert names(tmp_path) == []
@@ -332,10 +315,7 @@ def test_folder_without_permission_is_one_line(tmp_path, small):
 
 
 def test_an_error_of_ours_is_not_hidden(tmp_path, monkeypatch, small):
-    def broken(*arguments: Any, **options: Any) -> None:
-        raise RuntimeError("a mistake in the program")
-
-    monkeypatch.setattr(running, "run_task", broken)
+    monkeypatch.setattr(running, "run_task", Mock(side_effect=RuntimeError("a mistake in the program")))
     with pytest.raises(RuntimeError, match="a mistake in the program"):
         small(out=tmp_path / "new")
     assert names(tmp_path) == []
