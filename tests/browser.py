@@ -76,7 +76,7 @@ def find_chromium() -> str | None:
 
 
 def probe(page: str, script: str, folder: Path, *, width: int = 1200, dark: bool = False) -> dict[str, Any]:
-    """What `script` returns in the page, together with its `trouble`, `requests` and `overflow`."""
+    """What `script` returns in the page, which must have no trouble, load nothing and fit into its width."""
     chromium = find_chromium()
     assert chromium is not None
     (folder / "page.html").write_text(page.replace("<head>", "<head>" + WATCH % script, 1), encoding="utf-8")
@@ -89,7 +89,10 @@ def probe(page: str, script: str, folder: Path, *, width: int = 1200, dark: bool
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=BACKSTOP)
     found = re.search(r'<pre id="found">(.+?)</pre>', done.stdout, re.DOTALL)
     assert found, f"the page did not answer:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-    return json.loads(html.unescape(found[1]))
+    answer = json.loads(html.unescape(found[1]))
+    trouble = answer["trouble"], answer["requests"], max(answer["overflow"], 0)
+    assert trouble == ([], [], 0), trouble
+    return answer
 
 
 def visit(page: str, script: str) -> dict[str, Any]:

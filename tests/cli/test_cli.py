@@ -39,12 +39,6 @@ Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def pretending(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is compiled; everything around the simulator is as always."""
-    monkeypatch.setattr(running, "run_task", pretend)
-
-
-@pytest.fixture
 def small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
     """A function that runs the small experiment quietly and returns the exit code and both outputs."""
 

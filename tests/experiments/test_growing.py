@@ -38,12 +38,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.fixture
-def pretending(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is compiled, and nothing is kept but the results."""
-    monkeypatch.setattr(running, "run_task", pretend)
-
-
-@pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """Rate, first run, runs, first episode and last of all that is simulated, task by task."""
     found: list[tuple[Any, ...]] = []
