@@ -41,11 +41,9 @@ def test_whatever_is_listed_is_shown_in_80_columns_and_its_example_runs(kind: st
     code = "\n".join(line for line in lines[:first] if not line.startswith("result = "))
     exec(code, {})
     file = {**TOP, **tomllib.loads("\n".join(lines[first:]))}
-    file["environment"] = {
-        **({} if "type" in file.get("environment", {}) else WORLD),
-        **file.get("environment", {}),
-    }
-    drift = file["environment"].get("drift", {})
+    world = file.get("environment", {})
+    file["environment"] = {**({} if "type" in world else WORLD), **world}
+    drift = world.get("drift", {})
     if drift.get("type") == "Product":
         file["environment"]["type"] = "random_linear_mdp"  # a lock has two anchors only
     study = prepare(experiment_of({"agents": AGENTS, **file}))

@@ -143,10 +143,7 @@ def other(environment: Environment) -> Any:
     [
         (wrong(agents={}), r"^agents must have at least one table, got none$"),
         (wrong(agents={"mine": 3}), r"^agents\.mine must be a table, got 3$"),
-        (
-            wrong(agents={"mine": other}),
-            r"^agents\.mine must be an agent, a table, or a function from an env",
-        ),
+        (wrong(agents={"mine": other}), r"^agents\.mine must be an agent, a table, or a function from an"),
         (wrong(agents={"mine": {"algorithm": "x"}}), r"^agents\.mine\.algorithm must be one of .*, got 'x'"),
         (
             wrong(environments=dw.environments.combination_lock(horizon=4)),

@@ -67,10 +67,7 @@ def test_the_length_of_a_part_tunes_its_agents_and_is_what_percentages_are_of() 
         (dict(a=turning(episodes="50%")), "environments must have one with all 40 episodes, got 20 at most"),
         (dict(a=turning(episodes=50)), "environments.a.episodes must be at most the experiment's 40, got 50"),
         (dict(a=turning(episodes=0)), "environments.a.episodes must be a positive integer, got 0"),
-        (
-            dict(a=turning(episodes="x")),
-            "environments.a.episodes must be episodes, or percentages .* got 'x'",
-        ),
+        (dict(a=turning(episodes="x")), "environments.a.episodes must be episodes, or percentages .*'x'"),
     ],
 )
 def test_a_wrong_part_is_refused(environments: dict[str, Any], message: str) -> None:
@@ -153,7 +150,7 @@ def test_an_interval_that_has_the_declared_exponent_says_so() -> None:
 
 
 @pytest.mark.parametrize("scale", ["radius_scale", "variation_scale"])
-def test_another_agent_than_the_bounds_is_not_held_against_it(
+def test_an_agent_is_not_held_against_the_bound_of_another(
     scale: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(AGENTS["D-LinUCB"], scale, 0.5)
@@ -179,9 +176,7 @@ def test_values_that_may_be_negative_are_not_held_against_a_bound_that_needs_mor
         dict(noise_scale=0.5),
         dict(arms=dict(type="FreshArms", num_arms=9, dim=2, shape="sphere")),
         dict(path={**turning()["path"], "radius": 0.5}),
-        dict(
-            path=dict(type="Sinusoid", centre=[0.5, 0.0], amplitude=[0.4, 0.0], phase=[0.0, 0.0], period=50)
-        ),
+        dict(path=dict(type="Sinusoid", centre=[0.5, 0.0], amplitude=[0.4, 0.0], phase=[0, 0], period=50)),
     ],
 )
 def test_environments_that_differ_in_more_are_no_sweep(changed: dict[str, Any]) -> None:

@@ -85,9 +85,7 @@ def test_the_page_works_in_a_browser(tmp_path: Path, width: int, dark: bool) -> 
         num_states=4, num_actions=2, dim=3, horizon=2, drift=drift.Gradual(knots=(0, 20, 40)), seed=0
     )
     config = {"name": wandering.name, **wandering.config, "drift": to_config(wandering.drift)}
-    folder = make_folder(
-        tmp_path / "results", labels, described=described, environments={"wandering": config}
-    )
+    folder = make_folder(tmp_path / "results", labels, described=described, environments={"wander": config})
     page = write_report(folder, format="html").read_text()
     assert not re.search(r"<(script|img|link|iframe)[^>]* (src|href)=\"(?!data:)", page)
     if width > 1000:  # as with a mouse, which a browser without a window lacks: figures have buttons

@@ -97,9 +97,7 @@ def test_quickstart_writes_what_the_simulator_gives(tmp_path, small):
 
 
 @pytest.mark.usefixtures("pretending")
-def test_quiet_prints_the_paths_as_given_and_by_default_named_after_the_experiment(
-    tmp_path, small, capsys, monkeypatch
-):
+def test_quiet_prints_paths_as_given_or_named_after_the_experiment(tmp_path, small, capsys, monkeypatch):
     assert small() == (0, "".join(f"{tmp_path / name}\n" for name in FILES), "")
     monkeypatch.chdir(tmp_path)
     assert main([*SMALL, "--quiet"]) == 0
@@ -150,9 +148,7 @@ def test_results_are_whole_and_readable_before_their_figure_is_drawn(tmp_path, s
 
 
 @pytest.mark.usefixtures("pretending")
-def test_other_words_about_an_experiment_go_on_with_its_folder_and_other_numbers_are_named(
-    tmp_path, capsys, monkeypatch
-):
+def test_a_folder_goes_on_with_other_words_and_names_other_numbers(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (
         'name = "mine"\nsummary = "Old words"\nepisodes = 5\nruns = 1\n'
@@ -173,9 +169,7 @@ def test_other_words_about_an_experiment_go_on_with_its_folder_and_other_numbers
         ("__init__", MemoryError("so many curves"), 1, "not enough memory: so many curves"),
     ],
 )
-def test_a_run_that_cannot_go_on_is_one_line_and_claims_nothing(
-    method, error, code, line, tmp_path, small, monkeypatch
-):
+def test_a_failed_run_is_one_line_and_claims_nothing(method, error, code, line, tmp_path, small, monkeypatch):
     monkeypatch.setattr(Simulation, method, Mock(side_effect=error))
     assert small() == (code, "", f"driftwise: error: {line}\n")
     assert names(tmp_path) == []  # nothing was computed: the folder is free for any run

@@ -159,9 +159,7 @@ def expand(text: str) -> str:
 def folder(tmp_path, monkeypatch) -> Path:
     """A folder to work in, with logs, and things that are no folders or files, in which nothing is played."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        running, "run_task", lambda *_: pytest.fail("computed before the arguments were checked")
-    )
+    monkeypatch.setattr(running, "run_task", lambda *_: pytest.fail("computed before the check of arguments"))
     Path("FILE").touch()
     Path("FULL", "regret.png").mkdir(parents=True)
     Path("PIPES").mkdir()

@@ -121,7 +121,7 @@ def one(run: Any = 0, episode: Any = 1, reward: Any = 1) -> dict[str, list[Any]]
         (rows("run", "episode"), f"{COLUMNS} run, episode"),
         ({"run": [], "episode": [], "reward": []}, "must have rows, got none"),
         (
-            dict(run=[0, ""], episode=[1, 2], reward=[0.5, 0.5]),
+            dict(run=[0, ""], episode=[1, 2], reward=[1, 1]),
             "must have a value in each row of the column 'run'",
         ),
         (one(reward="much"), "must have numbers in the column 'reward', got 'much'"),
@@ -144,9 +144,7 @@ def test_mistakes_are_told_in_one_sentence(tmp_path, table, message):
 def test_files_that_are_none_are_named(tmp_path):
     (tmp_path / "mine.parquet").write_bytes(b"no parquet")
     (tmp_path / "mine.txt").write_text("run,episode,reward\n")
-    pq.write_table(
-        pa.table(rows("run", "episode", "reward", agent=[[1]] * RUNS * EPISODES)), tmp_path / "odd.parquet"
-    )
+    write(tmp_path / "odd.parquet", rows("run", "episode", "reward", agent=[[1]] * RUNS * EPISODES))
     for name, message in (
         ("odd.parquet", "is damaged: Unsupported cast from .*"),
         ("nowhere.csv", "must be a file of curves, but there is no such file"),

@@ -244,9 +244,7 @@ def test_a_pipe_that_was_handed_over_is_read_to_its_end(capsys):
     assert "valid: 1 environment, 1 agent" in capsys.readouterr().out
 
 
-def test_a_length_that_the_drift_cannot_have_is_one_line_and_nothing_is_written(
-    tmp_path, capsys, monkeypatch
-):
+def test_a_length_that_the_drift_cannot_have_is_one_line_and_writes_nothing(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.toml").write_text(in_drift("type = 'Gradual', knots = ['20%', '60%']"), encoding="utf-8")
     assert main(["run", "mine.toml", "--episodes", "2"]) == 2

@@ -41,9 +41,8 @@ def standing(task: Task, done: int) -> Any:
     """A simulation that has come so far; the regret of an episode is the number of the grid's point."""
     shape = (task.num_episodes, len(expand_grid(task.agent)), task.num_runs)
     zeros, places = np.zeros(shape), np.broadcast_to(np.arange(shape[1])[:, None], shape)
-    return SimpleNamespace(
-        task=task, done=done, sums={"returns": zeros, "values": zeros, "optimal_values": places}
-    )
+    sums = {"returns": zeros, "values": zeros, "optimal_values": places}
+    return SimpleNamespace(task=task, done=done, sums=sums)
 
 
 def pretend(task: Task, folder: Path | None, progress: Callable[[Any], None], steps: Any = None) -> dw.Result:

@@ -109,9 +109,8 @@ def test_the_command_keeps_environments_apart(tmp_path, capsys, monkeypatch):
     manifest = json.loads(Path("results/two/manifest.json").read_text())
     assert list(manifest["environments"]) == list(TWO)
     described = [(agent["environment"], agent["label"]) for agent in manifest["agents"]]
-    assert described == [
-        (x, y) for x in TWO for y in ("tuned", "LSVI-UCB (radius=0.4)", "LSVI-UCB (radius=0.1)")
-    ]
+    labels = "tuned", "LSVI-UCB (radius=0.4)", "LSVI-UCB (radius=0.1)"
+    assert described == [(x, y) for x in TWO for y in labels]
     assert manifest["host"]["cpus"] >= 1
     assert "commit" in manifest
     assert main(["report", "results/two"]) == 0
@@ -129,10 +128,7 @@ BAD = dict(MDP, drift=dict(type="Abrupt", at=[0]))
         (dict(environments={}), "environments must have at least one table, got none"),
         (dict(environments={"x": 3}), "environments.x must be a table, got 3"),
         (dict(environments={"x": {}}), "environments.x.type is missing"),
-        (
-            dict(environments={"a b": BAD}),
-            'environments."a b".drift.at must be an integer of at least 1, got 0',
-        ),
+        (dict(environments={"a b": BAD}), 'environments."a b".drift.at must be an integer of at least 1'),
     ],
 )
 def test_mistakes_name_the_environment(changed, said):
