@@ -111,7 +111,5 @@ def _verdicts_table(bench: Bench) -> Table:
 
 def _table(name: str, columns: Any, rows: Iterable[Iterable[Any]], title: str = "") -> Table:
     """Return a table of texts and numbers."""
-    cells = (
-        [item if isinstance(item, str) else Cell.of(format_number, item) for item in row] for row in rows
-    )
+    cells = ([own if isinstance(own, str) else Cell.of(format_number, own) for own in row] for row in rows)
     return Table.of(name, columns, cells, title)
