@@ -129,10 +129,8 @@ def visit(page: str, script: str) -> dict[str, Any]:
         ]
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        watching = threading.Thread(
-            target=lambda: answers.put({"trouble": f"it ended with {browser.wait()}"})
-        )
-        watching.start()
+        waiter = threading.Thread(target=lambda: answers.put({"trouble": f"it ended with {browser.wait()}"}))
+        waiter.start()
         try:
             found = answers.get(timeout=BACKSTOP)
         except queue.Empty:
@@ -140,8 +138,8 @@ def visit(page: str, script: str) -> dict[str, Any]:
         finally:
             server.shutdown()
             browser.terminate()
-            watching.join(BACKSTOP)
+            waiter.join(BACKSTOP)
             browser.kill()  # one that does not end when asked to
-            watching.join()
+            waiter.join()
     assert "trouble" not in found, found["trouble"]
     return found

@@ -26,10 +26,8 @@ RATES = EXPERIMENTS["rates"]
 
 def turning(**changed: Any) -> dict[str, Any]:
     arms = dict(type="FreshArms", num_arms=4, dim=2, shape="sphere")
-    path = dict(type="Rotation", start=0.0, end=6.0, rounds="100%")
-    return dict(
-        type="linear_bandit", noise_scale=0.1, arms=arms, path={**path, **changed.pop("path", {})}, **changed
-    )
+    path = dict(type="Rotation", start=0.0, end=6.0, rounds="100%") | changed.pop("path", {})
+    return dict(type="linear_bandit", noise_scale=0.1, arms=arms, path=path, **changed)
 
 
 def experiment(**environments: Any) -> Any:
@@ -37,10 +35,8 @@ def experiment(**environments: Any) -> Any:
     return experiment_of({**sizes, "environments": environments, "agents": AGENTS})
 
 
-JUMPING = dict(type="russac_abrupt")  # its variation is the same whatever the length
-PARTS = experiment(
-    quarter=dict(**JUMPING, episodes="25%"), half=dict(**JUMPING, episodes="50%"), whole=JUMPING
-)
+JUMPS = dict(type="russac_abrupt")  # its variation is the same whatever the length
+PARTS = experiment(quarter=dict(**JUMPS, episodes="25%"), half=dict(**JUMPS, episodes="50%"), whole=JUMPS)
 
 
 def test_an_environment_may_be_met_for_a_part_of_the_run() -> None:
@@ -94,9 +90,7 @@ def made(sizes: dict[str, tuple[int, float]], regret: Any) -> dict[str, ReportDa
     return made_of(turns, regret)
 
 
-def made_of(
-    tables: dict[str, tuple[int, dict[str, Any]]], regret: Any = lambda *_: 1.0
-) -> dict[str, ReportData]:
+def made_of(tables: dict[str, tuple[int, Any]], regret: Any = lambda *_: 1.0) -> dict[str, ReportData]:
     manifest: dict[str, Any] = {"config": {"agents": AGENTS}, "environments": {}, "agents": []}
     report = {}
     for label, (length, table) in tables.items():
@@ -150,9 +144,7 @@ def test_an_interval_that_has_the_declared_exponent_says_so() -> None:
 
 
 @pytest.mark.parametrize("scale", ["radius_scale", "variation_scale"])
-def test_an_agent_is_not_held_against_the_bound_of_another(
-    scale: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_agent_is_not_held_against_anothers_bound(scale: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(AGENTS["D-LinUCB"], scale, 0.5)
     (sweep,) = find_sweeps(made({f"K{n}": (n, 2.0) for n in (200, 400, 800)}, lambda name, k, v: float(k)))
     assert sweep.fits[0].declared == Fraction(3, 4)
@@ -193,9 +185,7 @@ def test_two_environments_or_unlike_ones_are_no_sweep() -> None:
 @pytest.mark.slow
 def test_the_command_prints_the_exponents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "parts.toml"
-    tables = [
-        f'[environments."{part}%"]\ntype = "russac_abrupt"\nepisodes = "{part}%"\n' for part in (25, 50, 100)
-    ]
+    tables = [f'[environments."{n}%"]\ntype = "russac_abrupt"\nepisodes = "{n}%"\n' for n in (25, 50, 100)]
     head = 'name = "parts"\nsummary = "Parts"\nepisodes = 40\nruns = 3\n'
     file.write_text("\n".join([head, *tables, '[agents.uniform]\nalgorithm = "uniform"\n']))
     assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 0

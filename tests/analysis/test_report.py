@@ -161,9 +161,7 @@ def test_an_equal_best_shares_the_lead_and_is_not_tested(rounding: float) -> Non
     data = in_memory({"last": SOME + NEXT, "one": SOME * (1 + rounding), "other": SOME})
     heading, lead = _opening({"none": data})
     share = 1 - SOME.mean() / (SOME + NEXT).mean()
-    assert heading.startswith(
-        f"one and other end with {100 * share:.0f} % less regret than the next best agent"
-    )
+    assert heading.startswith(f"one and other end with {100 * share:.0f} % less regret than the next best")
     assert "After 2 episodes the regret of one is 13.0 ± 5.0; last has 2.40 [1.68, 3.12] more" in lead
     assert data.ranks.tolist() == [3, 1.5, 1.5]
     found = differences_to_best(data)
@@ -346,9 +344,7 @@ def test_latex_is_escaped_and_its_rows_have_equal_numbers_of_cells(tmp_path: Pat
 @pytest.mark.parametrize(
     ("labels", "runs", "episodes"), [(("one",), 1, 1), (("a", "b"), 1, 3), (("a",), 2, 9)]
 )
-def test_small_results_have_reports(
-    tmp_path: Path, labels: tuple[str, ...], runs: int, episodes: int
-) -> None:
+def test_small_results_have_reports(tmp_path: Path, labels: Any, runs: int, episodes: int) -> None:
     none = {"still": {"name": "combination_lock", "drift": {"type": "Constant"}}}
     folder = make_folder(tmp_path, labels, runs=runs, episodes=max(episodes, 2), environments=none)
     for format in ("html", "svg", "csv", "latex"):

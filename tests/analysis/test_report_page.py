@@ -158,9 +158,8 @@ def test_several_environments_keep_out_of_each_others_way(tmp_path: Path, width:
     found = probe(write_report(folder).read_text(), SEVERAL, tmp_path, width=width, dark=width < 1000)
     shares = ["probability-0", "total-probability-0", "weight-0", "total-weight-0"]
     combined = ["restarts", "alarms", "memory", "noise", *shares]
-    assert found["figures"] == 3 * [
-        ["cumulative", "per-episode", "growth", *combined, "variation", "distance"]
-    ]
+    figures = ["cumulative", "per-episode", "growth", *combined, "variation", "distance"]
+    assert found["figures"] == 3 * [figures]
     assert found["shares"] == [9 * [3], 9 * [0]]  # hidden with their agents
     assert found["tables"] == 3 * [["final", "numbers", "differences", "exponents"]]
     assert found["empty"] == 0

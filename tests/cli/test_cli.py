@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import operator
 import os
 import signal
 from collections.abc import Callable
@@ -74,11 +75,8 @@ def test_quickstart_writes_what_the_simulator_gives(tmp_path, small):
         agent, block = group.task.agent, slice(40 * index, 40 * index + 40)
         result = dw.simulate(agent, only(study.environments), num_episodes=20, num_runs=2, seed=3)  # compiled
         assert set(table["agent"][block]) == {group.label}
-        for column, values in (
-            ("reward", result.returns),
-            ("regret", result.regret),
-            ("cumulative_regret", result.cumulative_regret),
-        ):
+        curves = result.returns, result.regret, result.cumulative_regret
+        for column, values in zip(("reward", "regret", "cumulative_regret"), curves, strict=True):
             np.testing.assert_array_equal(table[column][block], values.reshape(-1))
         assert described["label"] == group.label
         assert from_config(described["parameters"]) == agent
@@ -313,10 +311,8 @@ def test_list_names_everything_there_is(capsys):
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     rows = [(own.name, own.summary) for own in EXPERIMENTS.values()]
-    rows += [
-        (own.name, own.problem, own.forgetting, own.exploration, own.bound, own.paper)
-        for own in ALGORITHMS.values()
-    ]
+    facts = operator.attrgetter("name", "problem", "forgetting", "exploration", "bound", "paper")
+    rows += map(facts, ALGORITHMS.values())
     rows += [(name, readable((make.__doc__ or "").split("\n")[0])) for name, make in ENVIRONMENTS.items()]
     for row in rows:
         assert any(all(cell in line for cell in row) for line in lines), row
@@ -334,9 +330,8 @@ def listed(capsys: pytest.CaptureFixture, *arguments: str) -> dict[str, list[str
 def test_a_list_can_be_of_one_kind_of_one_problem_or_of_what_says_something(capsys):
     everything = listed(capsys)
     assert len(everything) == len(KINDS)
-    for kind, registry in dict(
-        experiment=EXPERIMENTS, algorithm=ALGORITHMS, environment=ENVIRONMENTS
-    ).items():
+    registries = dict(experiment=EXPERIMENTS, algorithm=ALGORITHMS, environment=ENVIRONMENTS)
+    for kind, registry in registries.items():
         assert {*everything[kind]} == {*registry}
     assert listed(capsys, "detectors") == {"detector": ["Glr", "Cusum", "RandomRestart"]}
     assert {"Then", "Sum", "Product", "Repeat", "Recorded"} < {*listed(capsys, "drifts")["drift"]}

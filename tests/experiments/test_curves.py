@@ -160,9 +160,8 @@ def test_reports_on_them_are_written_beside_them_and_claim_nothing_that_is_not_k
     before = path.read_bytes()
     written = {format: write_report(path, format=format) for format in FORMATS}
     assert path.read_bytes() == before
-    assert {each.name for each in written.values()} == {
-        f"mine-report.{suffix}" for suffix, _ in FORMATS.values()
-    }
+    expected = {f"mine-report.{suffix}" for suffix, _ in FORMATS.values()}
+    assert {each.name for each in written.values()} == expected
     page = written["html"].read_text(encoding="utf-8")
     assert "The file has rewards and no regret." in page
     assert "&lt;b&gt;DQN&lt;/b&gt;" in page

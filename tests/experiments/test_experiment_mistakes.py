@@ -210,12 +210,8 @@ MISTAKES = {
     **{in_arms(words): f"agents.a.base.{says}" for words, says in IN_ARMS},
     **{around("random_restart", words): f"agents.a{says}" for words, says in IN_BASE},
 }
-MEANINGS = {
-    "EXPECTED": EXPECTED,
-    "TOLD": TOLD,
-    "TOO_LARGE": TOO_LARGE,
-    "NUMBER": f"{len(dw.algorithms.ALGORITHMS)}",
-}
+MEANINGS = {"EXPECTED": EXPECTED, "TOLD": TOLD, "TOO_LARGE": TOO_LARGE}
+MEANINGS["NUMBER"] = f"{len(dw.algorithms.ALGORITHMS)}"
 
 
 @pytest.mark.parametrize(("text", "line"), MISTAKES.items(), ids=range(len(MISTAKES)))

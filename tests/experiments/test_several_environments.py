@@ -58,9 +58,7 @@ def test_every_agent_meets_every_environment_and_is_tuned_for_each():
     study = prepare(experiment())
     worlds, groups = study.environments, study.groups
     assert list(worlds) == list(TWO)
-    assert [(group.environment_label, group.label) for group in groups] == [
-        (x, y) for x in TWO for y in AGENTS
-    ]
+    assert [(own.environment_label, own.label) for own in groups] == [(x, y) for x in TWO for y in AGENTS]
     for group in groups:
         assert group.task.environment.spec == group.task.agent.spec
     tuned = [only(group.points).agent for group in groups if group.label == "tuned"]

@@ -18,20 +18,13 @@ import pytest
 import driftwise as dw
 from driftwise.base import files
 from driftwise.base.files import remove_leftovers
-from driftwise.experiments.results_folder import (
-    folder_files,
-    read_manifest,
-    read_table,
-    results_table,
-)
+from driftwise.experiments.results_folder import folder_files, read_manifest, read_table, results_table
 from tests import examples
 from tests.experiments.test_experiments import made_up
 
 AGENTS = {"first": "opt_wlsvi", "second": "lsvi_ucb", "third": "uniform"}
-RESULTS = {
-    label: made_up(examples.agent(name), examples.make(), num_episodes=5, num_runs=2, seed=0)
-    for label, name in AGENTS.items()
-}
+SIZES = dict(num_episodes=5, num_runs=2, seed=0)
+RESULTS = {name: made_up(examples.agent(own), examples.make(), **SIZES) for name, own in AGENTS.items()}
 COLUMNS = ["environment", "agent", "radius", "rate", "ridge", "run", "episode", "reward", "regret"]
 COLUMNS += ["cumulative_regret"]
 TABLE = results_table({"here": RESULTS})
@@ -55,9 +48,8 @@ def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers
         assert json.loads(rows["parameters"][0].as_py()) == result.manifest["agent"]
         assert rows["run"].to_pylist() == [0] * 5 + [1] * 5
         assert rows["episode"].to_pylist() == [1, 2, 3, 4, 5] * 2
-        for name, values in zip(
-            numbers, (result.returns, result.regret, result.cumulative_regret), strict=True
-        ):
+        curves = result.returns, result.regret, result.cumulative_regret
+        for name, values in zip(numbers, curves, strict=True):
             np.testing.assert_array_equal(rows[name].to_numpy().reshape(2, 5), values)
 
 
