@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tomli_w
 
 import driftwise as dw
 from driftwise.__main__ import main
@@ -185,13 +186,11 @@ def test_two_environments_or_unlike_ones_are_no_sweep() -> None:
 @pytest.mark.slow
 def test_the_command_prints_the_exponents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "parts.toml"
-    tables = [f'[environments."{n}%"]\ntype = "russac_abrupt"\nepisodes = "{n}%"\n' for n in (25, 50, 100)]
-    head = 'name = "parts"\nsummary = "Parts"\nepisodes = 40\nruns = 3\n'
-    file.write_text("\n".join([head, *tables, '[agents.uniform]\nalgorithm = "uniform"\n']))
+    file.write_text(tomli_w.dumps(PARTS.config | {"agents": {"uniform": AGENTS["uniform"]}}))
     assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 0
     out = capsys.readouterr().out
     assert "How regret grows with K, 10, 20, 40, at Δ = " in out
-    assert "Parts: 40 episodes, 3 runs" in out
+    assert "Parts of a run: 40 episodes, 3 runs" in out
     assert "exponent: α of R ≈ C·Kᵅ" in out
     assert "declared" not in out  # of an agent without a bound
 

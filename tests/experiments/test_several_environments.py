@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tomli_w
 
 import driftwise as dw
 from driftwise.__main__ import main
@@ -23,30 +24,6 @@ AGENTS: dict[str, Any] = {
     "tuned": dict(algorithm="opt_wlsvi", tuned=True, beta_scale=0.01),
     "LSVI-UCB": dict(algorithm="lsvi_ucb", radius=[0.4, 0.1]),
 }
-FILE = """
-name = "two"
-summary = "Two ways to drift"
-episodes = 40
-runs = 3
-
-[environments."a jump"]
-type = "combination_lock"
-horizon = 3
-drift = { type = "Abrupt", at = ["50%"] }
-
-[environments."a slow turn"]
-type = "combination_lock"
-horizon = 3
-drift = { type = "Gradual", knots = ["25%", "75%"] }
-
-[agents."tuned"]
-algorithm = "opt_wlsvi"
-tuned = true
-
-[agents."LSVI-UCB"]
-algorithm = "lsvi_ucb"
-radius = [0.4, 0.1]
-"""
 
 
 def experiment(**changed: Any) -> Any:
@@ -92,7 +69,7 @@ def test_a_grid_is_cut_into_tasks_without_a_trace_in_its_numbers(monkeypatch):
 @pytest.mark.slow
 def test_the_command_keeps_environments_apart(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("two.toml").write_text(FILE)
+    Path("two.toml").write_text(tomli_w.dumps(experiment().config))
     assert main(["validate", "two.toml"]) == 0
     counts = "2 environments, 2 agents, 3 parameter points, 40 episodes × 3 runs"
     assert capsys.readouterr().out.startswith(f"two.toml: valid: {counts}\n")

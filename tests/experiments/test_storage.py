@@ -20,6 +20,7 @@ from driftwise.base import files
 from driftwise.base.files import remove_leftovers
 from driftwise.experiments.results_folder import folder_files, read_manifest, read_table, results_table
 from tests import examples
+from tests.cli.test_cli import names
 from tests.experiments.test_experiments import made_up
 
 AGENTS = {"first": "opt_wlsvi", "second": "lsvi_ucb", "third": "uniform"}
@@ -28,10 +29,6 @@ RESULTS = {name: made_up(examples.agent(own), examples.make(), **SIZES) for name
 COLUMNS = ["environment", "agent", "radius", "rate", "ridge", "run", "episode", "reward", "regret"]
 COLUMNS += ["cumulative_regret"]
 TABLE = results_table({"here": RESULTS})
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 def test_table_has_a_row_for_each_agent_run_and_episode_with_the_results_numbers(tmp_path):
