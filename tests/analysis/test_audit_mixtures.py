@@ -78,9 +78,7 @@ def jumping(*times: int) -> LinearBandit:
     return LinearBandit(dw.arms.FixedArms(((1.0, 0.0), (0.8, 0.6))), path, noise_scale=0.1)
 
 
-def test_a_fresh_start_is_recomputed_and_one_that_never_comes_is_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_fresh_start_is_recomputed_and_a_missing_one_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     environment = jumping(20, 40)
     mixture = adaptive_lin_ucb(environment.spec, shortest=2, longest=8)
     held = [played.carry.state.base.weight[-1] for played in dw.play(mixture, environment, 60)]

@@ -114,9 +114,7 @@ class MixtureTrace:
             unit = _feature_unit(arms)
             self.start = Start(float(episode.rewards[0]), _feature_unit(episode.features))
         values, features = table.values / unit, episode.features / self.start.unit
-        values, features = (
-            np.insert(rows, rows.shape[-1], _CONSTANT, axis=-1) for rows in (values, features)
-        )
+        values, features = (np.insert(own, own.shape[-1], _CONSTANT, axis=-1) for own in (values, features))
         rewards = episode.rewards - self.start.origin
         return FeatureTable(values, table.present), episode._replace(features=features, rewards=rewards)
 

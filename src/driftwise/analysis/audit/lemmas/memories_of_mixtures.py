@@ -82,9 +82,7 @@ def mixture_action(run: MixtureSnapshot) -> Sides:
     return updates_and_plans.action(run.ranked)
 
 
-def best_sequences(
-    scores: np.ndarray, prior: np.ndarray, shares: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def best_sequences(scores: np.ndarray, prior: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return scores and price, `[T]`, of the sequences with the least price − scores up to each round.
 
     Viterbi's recursion: the best sequence to an expert extends the best one to some expert before.
