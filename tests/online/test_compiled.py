@@ -140,11 +140,12 @@ def test_a_squared_norm_that_rounding_has_made_negative_counts_by_its_size():
 NUM, DIM = 2, 3
 SAMPLE = dict(reward=1.0, weight=1.0, degrees=4.0, scale=0.5, share=0.1, limit=9.0)
 THREE, GRAMS = np.ones(DIM), np.tile(np.eye(DIM), (NUM, 1, 1))
+LAYOUT = np.array([[2.0, 1, 0], [1, 2, 3], [2, 2, 3]])  # two coordinates below a third
 FORECAST = dict(error=np.ones(NUM), variance=np.ones(NUM))
 GOOD: dict[str, dict[str, Any]] = {  # arguments of a kernel of two memories in three dimensions
     "Mixture": dict(
         rates=np.full(NUM, 0.9), ridges=np.ones(NUM), prior=np.full(NUM, 0.5), gram=GRAMS, gram_sq=GRAMS,
-        cross=np.zeros((NUM, DIM)), stats=np.zeros((6, NUM)), log_weights=np.full(NUM, -0.7), worst=9.0,
+        cross=np.zeros((NUM, DIM)), stats=np.zeros((6, NUM)), log_weights=np.full(NUM, -0.7), layout=LAYOUT, worst=9.0,
     ),
     "learn": dict(features=THREE, **SAMPLE),
     "learn_forecast": dict(features=THREE, **SAMPLE, **FORECAST),
@@ -153,6 +154,7 @@ GOOD: dict[str, dict[str, Any]] = {  # arguments of a kernel of two memories in 
         arms=np.ones((2, 3)), index=np.ones(2), bonus=np.ones(2),
     ),
     "read": dict(memory=0, gram=np.empty((3, 3)), gram_sq=np.empty((3, 3)), cross=np.empty(3)),
+    "arrange": dict(layout=LAYOUT),
     "renew": dict(memory=0),
 }  # fmt: skip
 
@@ -186,7 +188,7 @@ def bad_values(name: str, good: Any) -> list[tuple[Any, type[Exception], str]]:
     layouts = np.repeat(good, 2, axis=-1)[..., ::2], good.T if good.ndim > 1 else good[::-1]
     formats = good.astype(np.float32), good.astype(">f8"), good.astype(int), crooked, bytearray(b"abc")
     others = [([1.0, 2.0], "list"), (4096, "int"), (None, "NoneType")][
-        : 2 if name in ("gram_sq", "waiting") else 3
+        : 2 if name in ("gram_sq", "waiting", "layout") else 3
     ]
     found: list[tuple[Any, type[Exception], str]] = [
         *((bad, ValueError, f"({name}|gram): expected (the shape|1 to 32768 mem)") for bad in shapes),
@@ -219,6 +221,18 @@ def test_a_wrong_argument_is_an_error_and_changes_nothing(method: str, name: str
 def test_a_kernel_has_some_memories_and_dimensions_and_not_too_many(num: int, dim: int):
     with pytest.raises(ValueError, match=f"cross: expected 1 to 32768 .*, got {num} and {dim}"):
         made(cross=np.ones((num, dim)))
+
+
+@pytest.mark.parametrize("row", [0, 1, 2])
+@pytest.mark.parametrize("wrong", [[-1, 2, 3], [4, 2, 3], [np.nan, 2, 3], [2, 2, 1], [3, 1, 3], [1, 3, 2]])
+def test_a_layout_that_has_no_order_or_no_tree_is_an_error_and_changes_nothing(row: int, wrong: list[float]):
+    kernel, layout = made(), LAYOUT.copy()
+    layout[row] = wrong
+    before = [bytes(kernel), *read(kernel)]
+    for make in (kernel.arrange, lambda layout: made(layout=layout)):
+        with pytest.raises(ValueError, match="layout: expected different coordinates in runs before their pa"):
+            make(layout)
+    assert [bytes(kernel), *read(kernel)] == before
 
 
 def read(kernel: Any) -> list[bytes]:

@@ -157,6 +157,8 @@ def upper_bounds(mean: np.ndarray, squares: np.ndarray, radius: float) -> Pair:
 class NumpyMixture:
     """Memories that learn from the same samples and are weighed by their forecasts."""
 
+    blocks = None  # all matrices are full
+
     def __init__(
         self, rates: Array, ridges: Array, prior: Array, numbers: MixtureNumbers, kind: Any = BatchedMemories
     ) -> None:

@@ -23,6 +23,7 @@ from driftwise.base.random import draw_normal, fold
 from driftwise.base.types import Array, Key, Moments, Radius
 from driftwise.online.deciders.anchored_memories import AnchoredMemories
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM
+from driftwise.online.deciders.blocks import FeatureBlocks
 from driftwise.online.deciders.definition import Choice, Offer, Pair, RoundDraws
 from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, Width, upper_bounds
 from driftwise.online.limits import first_state, not_finite
@@ -31,7 +32,7 @@ from driftwise.parts.noise import MAX_SQUARE, ErrorSums, NoiseSums
 from driftwise.parts.radii import GrowingRadius
 
 MANY_NUMBERS = 10_000  # of all arms, from which on BLAS is faster
-_INTERFACE = 2  # as in `_mixture.c`
+_INTERFACE = 3  # as in `_mixture.c`
 
 
 def load_kernel() -> Any:
@@ -94,11 +95,7 @@ class MixtureDecider:
         gram_sq = None if base.gram_sq is None else base.gram_sq[:, 0]
         sums = Sums(base.gram[:, 0], gram_sq, base.cross[:, 0, :, 0])
         numbers = MixtureNumbers(sums, np.stack([base.weight, base.weight_sq, *errors]), own.log_weights)
-        given = self._rates, self._ridges, self._prior, numbers
-        if self._dim >= MIN_ANCHORED_DIM:
-            self._mixture = NumpyMixture(*given, AnchoredMemories)
-        else:
-            self._mixture = NumpyMixture(*given) if KERNEL is None else CompiledMixture(*given)
+        self._mixture = make_mixture(self._rates, self._ridges, self._prior, numbers)
         self._tick, self._origin, self._unit = int(own.tick), own.origin.item(), own.unit.item()
         common, total = own.noise
         self._errors = ErrorSums(common.gram.item(), common.cross.item(), total.item(), common.tick.item())
@@ -123,6 +120,9 @@ class MixtureDecider:
                 waiting = scale[:, None] * scale * waiting
         elif waiting is not None:
             waiting = np.ascontiguousarray(waiting[:-1, :-1])
+        blocks = self._mixture.blocks
+        if waiting is not None and blocks is not None and not blocks.covers_all(waiting):
+            self._arrange(blocks.extended(waiting != 0))
         key = None if self._leads and not self._samples else self.draws.key(number)
         mixture = self._mixture
         if self._num_draws == 1:
@@ -183,7 +183,10 @@ class MixtureDecider:
         share, limit = agent.sharing.share_at(self._tick + 1), math.inf
         if self._outlier and variance > 0 and self._errors.count >= FIRST_CLIPPED:
             limit = self._outlier * (1 + EARLY / self._errors.count) * math.sqrt(variance)
-        mixture, last = self._mixture, len(self._bases) - 1
+        blocks, last = self._mixture.blocks, len(self._bases) - 1
+        if blocks is not None and not blocks.covers(features):
+            self._arrange(blocks.extended(np.False_))
+        mixture = self._mixture
         square = mixture.learn(features, reward, weight, degrees, degrees * variance, share, limit)
         rate, (error_weight, squares, total, seen) = agent.noise_forgetting.rate, self._errors
         self._error_weight_sq = rate * rate * self._error_weight_sq + 1
@@ -196,6 +199,32 @@ class MixtureDecider:
         weight, prior, samples = mixture.weights.item(last), self._prior.item(last), mixture.stats[0].item
         if agent.alarm(weight, prior, samples(last), samples(heaviest), self._tick):
             mixture.renew(heaviest)  # the last memory goes on from a copy
+
+
+    def _arrange(self, blocks: FeatureBlocks) -> None:
+        """Let the mixture have entries for other blocks; it becomes another if they are too large."""
+        if isinstance(self._mixture, CompiledMixture) and blocks.cost <= largest_cost(self._dim):
+            self._mixture.arrange(blocks)
+        else:
+            given = self._rates, self._ridges, self._prior, self._mixture.numbers
+            self._mixture = NumpyMixture(*given, AnchoredMemories)
+
+
+def make_mixture(rates: Array, ridges: Array, prior: Array, numbers: MixtureNumbers) -> Any:
+    """Return the fastest form of a mixture for its dimensions and for the zeros in its grams."""
+    given, dim = (rates, ridges, prior, numbers), numbers.sums.cross.shape[1]
+    if dim < MIN_ANCHORED_DIM:
+        return NumpyMixture(*given) if KERNEL is None else CompiledMixture(*given)
+    if KERNEL is not None:
+        blocks = FeatureBlocks((numbers.sums.gram != 0).any(axis=0))
+        if blocks.cost <= largest_cost(dim):
+            return CompiledMixture(*given, blocks)
+    return NumpyMixture(*given, AnchoredMemories)
+
+
+def largest_cost(dim: int) -> float:
+    """Return the cost of blocks up to which they are faster than anchors."""
+    return 25.0 * dim**2
 
 
 def _extended_rows(num: int, dim: int) -> Pair:
@@ -213,10 +242,21 @@ def _noise_sums(like: NoiseSums, errors: ErrorSums, weight_sq: Any) -> NoiseSums
 
 
 class CompiledMixture:
-    """The fast form of `NumpyMixture`, whose arrays C owns; `stats` and the weights are read-only views."""
+    """The fast form of `NumpyMixture`, whose arrays C owns; `stats` and the weights are read-only views.
 
-    def __init__(self, rates: Array, ridges: Array, prior: Array, numbers: MixtureNumbers) -> None:
-        self._kernel = KERNEL(rates, ridges, prior, *numbers.sums, *numbers[1:], MAX_SQUARE)
+    With `blocks`, matrices have entries for these alone, which must cover all that is learnt and that waits.
+    """
+
+    def __init__(
+        self,
+        rates: Array,
+        ridges: Array,
+        prior: Array,
+        numbers: MixtureNumbers,
+        blocks: FeatureBlocks | None = None,
+    ) -> None:
+        self.blocks, layout = blocks, None if blocks is None else blocks.layout
+        self._kernel = KERNEL(rates, ridges, prior, *numbers.sums, *numbers[1:], layout, MAX_SQUARE)
         view = np.frombuffer(self._kernel).reshape(-1, len(rates))
         self.stats, self.log_weights, self.weights = view[:-2], view[-2], view[-1]
         self._dim, self._squared = numbers.sums.cross.shape[1], numbers.sums.gram_sq is not None
@@ -231,7 +271,7 @@ class CompiledMixture:
         return MixtureNumbers(sums, self.stats, self.log_weights)
 
     def bounds(self, j: int, arms: np.ndarray, width: Width) -> Pair:
-        if arms.size < MANY_NUMBERS:
+        if arms.size < MANY_NUMBERS or self.blocks is not None:
             index, bonus = np.empty(len(arms)), np.empty(len(arms))
             radius, _, variance, waiting = width
             if self._kernel.bounds(j, radius, variance, waiting, np.ascontiguousarray(arms), index, bonus):
@@ -246,6 +286,11 @@ class CompiledMixture:
             squared_error = self._kernel.learn_forecast(*sample, error, variance)
         self.heaviest = self._kernel.heaviest
         return squared_error
+
+    def arrange(self, blocks: FeatureBlocks) -> None:
+        """Let the matrices have entries for other blocks, which cover all that they know."""
+        self._kernel.arrange(blocks.layout)
+        self.blocks = blocks
 
     def memory(self, j: int) -> Sums:
         """Return the sums of one memory, with whole matrices."""
