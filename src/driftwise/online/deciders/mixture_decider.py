@@ -31,6 +31,7 @@ from driftwise.parts import ConfidenceRadius, Thompson
 from driftwise.parts.noise import MAX_SQUARE, ErrorSums, NoiseSums
 from driftwise.parts.radii import GrowingRadius
 
+MIN_BLOCKS_DIM = 64  # dimensions from which on blocks save more than it takes to look for them
 MANY_NUMBERS = 10_000  # of all arms, from which on BLAS is faster
 _INTERFACE = 3  # as in `_mixture.c`
 
@@ -203,28 +204,30 @@ class MixtureDecider:
 
     def _arrange(self, blocks: FeatureBlocks) -> None:
         """Let the mixture have entries for other blocks; it becomes another if they are too large."""
-        if isinstance(self._mixture, CompiledMixture) and blocks.cost <= largest_cost(self._dim):
+        if blocks.cost <= largest_cost(self._dim):
             self._mixture.arrange(blocks)
         else:
             given = self._rates, self._ridges, self._prior, self._mixture.numbers
-            self._mixture = NumpyMixture(*given, AnchoredMemories)
+            self._mixture = make_mixture(*given, blocks)
 
 
-def make_mixture(rates: Array, ridges: Array, prior: Array, numbers: MixtureNumbers) -> Any:
-    """Return the fastest form of a mixture for its dimensions and for the zeros in its grams."""
+def make_mixture(
+    rates: Array, ridges: Array, prior: Array, numbers: MixtureNumbers, blocks: FeatureBlocks | None = None
+) -> Any:
+    """Return the fastest form of a mixture for its dimensions and for the blocks that its grams have."""
     given, dim = (rates, ridges, prior, numbers), numbers.sums.cross.shape[1]
-    if dim < MIN_ANCHORED_DIM:
-        return NumpyMixture(*given) if KERNEL is None else CompiledMixture(*given)
-    if KERNEL is not None:
-        blocks = FeatureBlocks((numbers.sums.gram != 0).any(axis=0))
+    if KERNEL is not None and dim >= MIN_BLOCKS_DIM:
+        blocks = blocks or FeatureBlocks((numbers.sums.gram != 0).any(axis=0))
         if blocks.cost <= largest_cost(dim):
             return CompiledMixture(*given, blocks)
-    return NumpyMixture(*given, AnchoredMemories)
+    if dim >= MIN_ANCHORED_DIM:
+        return NumpyMixture(*given, AnchoredMemories)
+    return NumpyMixture(*given) if KERNEL is None else CompiledMixture(*given)
 
 
 def largest_cost(dim: int) -> float:
-    """Return the cost of blocks up to which they are faster than anchors."""
-    return 25.0 * dim**2
+    """Return the cost of blocks up to which they are faster than full matrices."""
+    return min(dim**3 / 12, 25.0 * dim**2)
 
 
 def _extended_rows(num: int, dim: int) -> Pair:
