@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftwise.online.deciders import mixture_decider
-from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, Width
+from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, WaitingGram, Width
 from driftwise.online.deciders.mixture_decider import KERNEL, CompiledMixture
 from driftwise.online.limits import run_silently
 
@@ -72,8 +72,8 @@ def test_a_compiled_mixture_is_one_of_numpy(dim, num, squared, seed):
             for each in (one, other):
                 each.renew(num // 2)
         rows = rng.normal(size=(2, dim))
-        variance, waiting = (0.0, 1.0, 1e-4)[t % 3], (None if t % 2 else rows.T @ rows)
-        width = Width(float(rng.uniform()), 0.0, variance, waiting)
+        variance, waiting = (0.0, 1.0, 1e-4)[t % 3], WaitingGram(rows.T @ rows, rng.uniform(size=dim))
+        width = Width(float(rng.uniform()), 0.0, variance, None if t % 2 else waiting)
         assert_same(one, other, rng.normal(size=(t + 1, dim)), ridges, width)
 
 
@@ -101,7 +101,7 @@ def test_many_arms_have_the_bounds_of_few():
     _, mixture = both(5, 3, squared=True)
     mixture.learn(np.ones(5), 1.0, 1.0, 4.0, 0.5, 0.1, math.inf)
     arms = np.random.default_rng(0).normal(size=(mixture_decider.MANY_NUMBERS // 5, 5))
-    width = Width(2.0, ridges_of(3).item(1), 1e-3, np.eye(5))
+    width = Width(2.0, ridges_of(3).item(1), 1e-3, WaitingGram(np.eye(5), np.ones(5)))
     for all_, few in zip(mixture.bounds(1, arms, width), mixture.bounds(1, arms[:9], width), strict=True):
         np.testing.assert_allclose(all_[:9], few, rtol=1e-12)
 
@@ -150,7 +150,7 @@ GOOD: dict[str, dict[str, Any]] = {  # arguments of a kernel of two memories in 
     "learn": dict(features=THREE, **SAMPLE),
     "learn_forecast": dict(features=THREE, **SAMPLE, **FORECAST),
     "bounds": dict(
-        memory=0, radius=1.0, variance=0.1, waiting=np.eye(3),
+        memory=0, radius=1.0, variance=0.1, waiting=np.eye(3), scale=np.ones(3),
         arms=np.ones((2, 3)), index=np.ones(2), bonus=np.ones(2),
     ),
     "read": dict(memory=0, gram=np.empty((3, 3)), gram_sq=np.empty((3, 3)), cross=np.empty(3)),
@@ -292,7 +292,7 @@ def test_an_array_that_is_resized_by_another_argument_is_refused():
 
 
 def test_no_arms_have_no_bounds():
-    assert made().bounds(0, 1.0, 0.0, None, np.empty((0, DIM)), np.empty(0), np.empty(0))
+    assert made().bounds(0, 1.0, 0.0, None, None, np.empty((0, DIM)), np.empty(0), np.empty(0))
 
 
 def test_a_module_of_another_interface_is_not_used(monkeypatch):

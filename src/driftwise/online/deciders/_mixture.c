@@ -62,12 +62,34 @@ typedef struct {
 
 typedef struct {
     double radius, variance; /* as in `Width` of the Python side */
-    const double *waiting;   /* [dim, dim] or null */
+    const double *waiting;   /* [dim, dim] or null; its entries count times two of the scale */
+    const double *scale;     /* [dim] */
 } Width;
 
 /* For the run of a place and for all its ancestors: the columns from `from` on, in its own those from `first` on. */
 #define EACH_RUN(s, place, first, dim) \
     for (Count run = (place), from = (first); run < (dim); run = (s)->parents[run], from = run)
+
+/* Multiply a row so that its first number becomes its own root. */
+static inline void scale_row(Lanes *row, Count width) {
+    Lanes inverse = {0};
+    for (Count lane = 0; lane < LANES; lane++) inverse[lane] = 1 / sqrt(row[0][lane]);
+    for (Count i = 1; i < width; i++) row[i] *= inverse;
+}
+
+/* Subtract a row times its first number from another. */
+static inline void subtract_row(Lanes *restrict below, const Lanes *restrict row, Count width) {
+    const Lanes share = row[0];
+    for (Count c = 0; c < width; c++) below[c] -= share * row[c];
+}
+
+/* The same with two rows. */
+static inline void subtract_rows(
+    Lanes *restrict below, const Lanes *restrict row, const Lanes *restrict other, Count width
+) {
+    const Lanes share = row[0], other_share = other[0];
+    for (Count c = 0; c < width; c++) below[c] -= share * row[c] + other_share * other[c];
+}
 
 /* Λ = UᵀU with b and φ as two more columns, which become z = U⁻ᵀb and x = U⁻ᵀφ: the mean is zᵀx, the variance
    xᵀx. False if some matrix has no factor. */
@@ -86,18 +108,23 @@ FASTEST static bool forecast(const Mixture *m, const Sample *sample) {
             row[length + 1] = sample->features[s->order[k]] + (Lanes){0};
         }
         for (Count k = 0; k < d; k++) {
+            Lanes *row = s->work + s->starts[k] + 2 * k;
             const Count width = s->starts[k + 1] - s->starts[k] + 2;
-            Lanes *row = s->work + s->starts[k] + 2 * k, inverse = {0};
-            for (Count lane = 0; lane < LANES; lane++) inverse[lane] = 1 / sqrt(row[0][lane]);
+            scale_row(row, width);
+            mean += row[width - 2] * row[width - 1];
+            variance += row[width - 1] * row[width - 1];
+            if (k + 1 < s->ends[k] && k % 2 == 0) { /* two rows at once change the others */
+                subtract_row(row + width, row + 1, width - 1);
+                continue;
+            }
+            const Lanes *before = k && s->ends[k - 1] > k && k % 2 ? row - width : NULL; /* from this place on */
             Count at = 1;
-            for (Count i = 1; i < width; i++) row[i] *= inverse;
             EACH_RUN(s, k, k + 1, d)
                 for (Count i = from; i < s->ends[run]; i++, at++) {
                     Lanes *below = s->work + s->starts[i] + 2 * i;
-                    for (Count c = 0; c < width - at; c++) below[c] -= row[at] * row[at + c];
+                    if (before) subtract_rows(below, row + at, before + at, width - at);
+                    else subtract_row(below, row + at, width - at);
                 }
-            mean += row[width - 2] * row[width - 1];
-            variance += row[width - 1] * row[width - 1];
         }
         m->error[block] = sample->reward - mean;
         m->variance[block] = variance;
@@ -183,14 +210,19 @@ static double weigh(Mixture *m, const Sample *sample) {
     return squared_error;
 }
 
+/* The entry of two coordinates in the sums of what waits. */
+static inline double waiting_entry(const Width *width, Count one, Count other, Count d) {
+    return width->scale[one] * width->scale[other] * width->waiting[one * d + other];
+}
+
 /* Factor the gram of a memory, plus what waits, into UᵀU, with 1 over the diagonal. False if it has no factor. */
-FASTEST static bool factorise(double *factor, const Mixture *m, const double *gram, const double *waiting) {
+FASTEST static bool factorise(double *factor, const Mixture *m, const double *gram, const Width *waits) {
     const Matrices *s = &m->sums;
     const Count d = m->dim;
     for (Count i = 0; i < s->starts[d]; i++) factor[i] = gram[i * LANES];
-    for (Count k = 0, at = 0; waiting && k < d; k++)
+    for (Count k = 0, at = 0; waits && k < d; k++)
         EACH_RUN(s, k, k, d)
-            for (Count i = from; i < s->ends[run]; i++) factor[at++] += waiting[s->order[i] * d + s->order[k]];
+            for (Count i = from; i < s->ends[run]; i++) factor[at++] += waiting_entry(waits, s->order[k], s->order[i], d);
     for (Count k = 0; k < d; k++) {
         const Count length = s->starts[k + 1] - s->starts[k];
         double *row = factor + s->starts[k];
@@ -200,8 +232,9 @@ FASTEST static bool factorise(double *factor, const Mixture *m, const double *gr
         Count at = 1;
         EACH_RUN(s, k, k + 1, d)
             for (Count i = from; i < s->ends[run]; i++, at++) {
-                double *below = factor + s->starts[i];
-                for (Count c = 0; c < length - at; c++) below[c] -= row[at] * row[at + c];
+                double *restrict below = factor + s->starts[i];
+                const double *restrict beside = row + at, share = beside[0];
+                for (Count c = 0; c < length - at; c++) below[c] -= share * beside[c];
             }
     }
     return true;
@@ -215,10 +248,10 @@ FASTEST static void solve_transposed(
     for (Count k = first; k < stop; k++) {
         if (x[k][0] == 0 && x[k][1] == 0 && x[k][2] == 0 && x[k][3] == 0) continue;
         const double *row = factor + s->starts[k];
-        x[k] *= *row++;
-        *squares += x[k] * x[k];
+        const Lanes value = x[k] *= *row++;
+        *squares += value * value;
         EACH_RUN(s, k, k + 1, m->dim)
-            for (Count i = from; i < s->ends[run]; i++) x[i] -= *row++ * x[k];
+            for (Count i = from; i < s->ends[run]; i++) x[i] -= *row++ * value;
     }
 }
 
@@ -227,9 +260,17 @@ FASTEST static void solve(const Mixture *m, const double *factor, Lanes *x, Lane
     const Matrices *s = &m->sums;
     for (Count k = m->dim - 1; k >= 0; k--) {
         const double *row = factor + s->starts[k], diagonal = *row++;
-        EACH_RUN(s, k, k + 1, m->dim)
-            for (Count i = from; i < s->ends[run]; i++) x[k] -= *row++ * x[i];
-        x[k] *= diagonal;
+        Lanes sum = {0}, others[3] = {0}; /* sums that do not wait for each other */
+        EACH_RUN(s, k, k + 1, m->dim) {
+            const Lanes *above = x + from;
+            Count left = s->ends[run] - from;
+            for (; left > 3; left -= 4, row += 4, above += 4) {
+                sum += row[0] * above[0];
+                for (Count i = 0; i < 3; i++) others[i] += row[i + 1] * above[i + 1];
+            }
+            for (; left > 0; left--) sum += *row++ * *above++;
+        }
+        x[k] = diagonal * (x[k] - (sum + others[0] + others[1] + others[2]));
         *squares += x[k] * x[k];
     }
 }
@@ -263,7 +304,8 @@ FASTEST static bool bound(
 ) {
     const Matrices *s = &m->sums;
     const Count d = m->dim, block = j / LANES, lane = j % LANES, size = s->starts[d];
-    const double *gram = (double *)(s->gram + block * size) + lane, *waiting = width->waiting;
+    const double *gram = (double *)(s->gram + block * size) + lane;
+    const Width *waits = width->waiting ? width : NULL;
     const double *gram_sq = s->gram_sq ? (double *)(s->gram_sq + block * size) + lane : NULL;
     const double *cross = (double *)(m->cross + block * d) + lane;
     Lanes *x = s->work;
@@ -276,7 +318,7 @@ FASTEST static bool bound(
     for (Count k = 0; k < d; k++) weights[k] = x[k][0];
     const double ridge = ((double *)m->ridges)[j], variance = width->variance;
     const double more = variance > 0 ? excess(m, factor, x, square[0], ridge, variance) : 0;
-    if (waiting && !factorise(factor, m, gram, waiting)) return false;
+    if (waits && !factorise(factor, m, gram, waits)) return false;
     for (Count first = 0; first < num_arms; first += LANES) {
         const Count some = num_arms - first < LANES ? num_arms - first : LANES;
         Lanes mean = {0}, norm = {0};
@@ -292,12 +334,12 @@ FASTEST static bool bound(
             solve(m, factor, x, &squares);
             if (gram_sq) norm = (Lanes){0};
             for (Count k = 0; gram_sq && k < d; k++) {
-                const double *beside = waiting ? waiting + s->order[k] * d : NULL;
-                Lanes half = 0.5 * (*row + (beside ? beside[s->order[k]] : 0)) * x[k];
-                row += LANES;
-                EACH_RUN(s, k, k + 1, d)
-                    for (Count i = from; i < s->ends[run]; i++, row += LANES)
-                        half += (*row + (beside ? beside[s->order[i]] : 0)) * x[i];
+                Lanes half = {0};
+                EACH_RUN(s, k, k, d)
+                    for (Count i = from; i < s->ends[run]; i++, row += LANES) {
+                        const double entry = *row + (waits ? waiting_entry(waits, s->order[k], s->order[i], d) : 0);
+                        half += (i == k ? 0.5 * entry : entry) * x[i];
+                    }
                 norm += 2 * half * x[k];
             }
             norm += more * squares;
@@ -652,22 +694,23 @@ static PyObject *mixture_learn_forecast(PyObject *self, PyObject *const *args, C
 
 static PyObject *mixture_bounds(PyObject *self, PyObject *const *args, Count num) {
     const Mixture *m = (Mixture *)self;
-    Py_buffer views[4] = {{0}};
+    Py_buffer views[5] = {{0}};
     const double *arms;
     double *index, *bonus;
     PyObject *result = NULL;
     Width width = {0};
-    if (!require_count("bounds", 7, num) || !read_number(&width.radius, "radius", args[1]) ||
+    if (!require_count("bounds", 8, num) || !read_number(&width.radius, "radius", args[1]) ||
         !read_number(&width.variance, "variance", args[2]))
         return NULL;
     const Count j = memory_of(m, args[0]), shape[] = {-1, m->dim}, square[] = {m->dim, m->dim};
     if (j < 0) return NULL;
-    if ((args[3] == Py_None || (width.waiting = open_array(views + 3, "waiting", args[3], 0, 2, square))) &&
-        (arms = open_array(views, "arms", args[4], 0, 2, shape)) &&
-        (index = open_array(views + 1, "index", args[5], PyBUF_WRITABLE, 1, views[0].shape)) &&
-        (bonus = open_array(views + 2, "bonus", args[6], PyBUF_WRITABLE, 1, views[0].shape)))
+    if ((args[3] == Py_None || ((width.waiting = open_array(views + 3, "waiting", args[3], 0, 2, square)) &&
+                                (width.scale = open_array(views + 4, "scale", args[4], 0, 1, &m->dim)))) &&
+        (arms = open_array(views, "arms", args[5], 0, 2, shape)) &&
+        (index = open_array(views + 1, "index", args[6], PyBUF_WRITABLE, 1, views[0].shape)) &&
+        (bonus = open_array(views + 2, "bonus", args[7], PyBUF_WRITABLE, 1, views[0].shape)))
         result = PyBool_FromLong(bound(m, j, &width, views[0].shape[0], arms, index, bonus));
-    release_all(views, 4);
+    release_all(views, 5);
     return result;
 }
 
@@ -733,7 +776,7 @@ static PyMethodDef methods[] = {
            "learn_forecast(features, reward, weight, degrees, scale, share, limit, error, variance)\n\nLearn from a "
            "sample whose errors and variances in all memories are known."),
     METHOD("bounds", mixture_bounds,
-           "bounds(memory, radius, variance, waiting, arms, index, bonus)\n\nFill the indices and the bonuses of arms in a "
+           "bounds(memory, radius, variance, waiting, scale, arms, index, bonus)\n\nFill the indices and the bonuses of arms in a "
            "memory; False if its matrix has no factor."),
     METHOD("read", mixture_read,
            "read(memory, gram, gram_sq, cross)\n\nFill arrays with the sums of a memory."),

@@ -1,4 +1,4 @@
-"""Blocks of features: coordinates that never meet in a sample, which leave zeros in the grams and their factors."""
+"""Blocks of features: coordinates that never meet in a sample leave zeros in grams and in their factors."""
 
 from collections.abc import Iterator
 from typing import Self
@@ -11,18 +11,40 @@ _DENSE = 0.7  # share of pairs that have met, from which on coordinates are kept
 class FeatureBlocks:
     r"""A tree of runs of coordinates, outside of whose branches a gram has no entries but zeros.
 
-    Two coordinates have an entry where they are in one run, or one run is an ancestor of the other. Where all
-    ancestors come after their descendants, Cholesky's factor has the same zeros. Coordinates that have met in
-    samples are connected. A connected part in which most have met is a run. From others the coordinate that
-    has met most, such as a constant, becomes a run of its own, above those that the rest falls into: of
-    arms with one-hot features and a constant each, the constants are above the categories. A coordinate that
-    has met no other is put where one is that has, and that is nearest by its number.
+    Two coordinates have an entry if they are in one run, or the run of one is an ancestor of the other's.
+    Cholesky's factor has the same zeros if ancestors come last. Coordinates that have met in a sample are
+    connected. A connected part in which most pairs have met is a run. From any other part the coordinate that
+    has met most is taken, such as a constant: it becomes a run, above those that the rest falls into. So the
+    constants of arms with a constant and one-hot features each are above the categories. A coordinate that
+    has met no other is put beside the one with the nearest number that has.
     """
 
     def __init__(self, met: np.ndarray) -> None:
         """Make it of the pairs `[d, d]` that have met in samples."""
-        self._met = met
-        self._arrange()
+        self._met, dim = met, len(met)
+        runs, leaves = _find_runs(met)
+        sizes = np.array([len(run) for run, _ in runs], dtype=int)
+        ends = dim - (sizes.cumsum() - sizes)  # ancestors last
+        starts = np.append(ends - sizes, dim)  # the last is that of no parent
+        columns = [(run, np.full(len(run), ends[i]), parent) for i, (run, parent) in enumerate(runs)]
+        first = 0
+        for alone, parent in leaves:
+            columns.append((alone, np.arange(first, first := first + len(alone)) + 1, parent))
+        columns = columns[len(runs) :] + columns[: len(runs)][::-1]
+        order, ends = (np.concatenate([column[i] for column in columns]) for i in (0, 1))
+        parents = np.concatenate([np.full(len(run), starts[parent]) for run, _, parent in columns])
+        self.layout = np.array([order, ends, parents], dtype=np.float64)  # [3, d] as in `_mixture.c`
+        self._stored, self.cost = np.eye(dim, dtype=bool), 0.0  # of a factor, in multiplications
+        paths = list[np.ndarray]()
+        for run, parent in runs:
+            paths.append(np.append(run, paths[parent] if parent >= 0 else []).astype(int))
+            self._stored[run[:, None], paths[-1]] = self._stored[paths[-1][:, None], run] = True
+            self.cost += sum((len(paths[-1]) - i) ** 2 for i in range(len(run))) / 2
+        for alone, parent in leaves:
+            above = paths[parent] if parent >= 0 else np.empty(0, dtype=int)
+            self._stored[alone[:, None], above] = self._stored[above[:, None], alone] = True
+            self.cost += len(alone) * (1 + len(above)) ** 2 / 2
+        self._entries = np.flatnonzero(self._stored)
 
     def covers(self, features: np.ndarray) -> bool:
         """Return whether there are entries for all pairs of a sample `[d]`, and note that these have met."""
@@ -31,75 +53,53 @@ class FeatureBlocks:
         self._met.reshape(-1)[pairs] = True
         return bool(self._stored.take(pairs).all())
 
+    def covers_all(self, gram: np.ndarray) -> bool:
+        """Return whether there are entries for all numbers of a gram `[d, d]` that are not 0."""
+        return np.count_nonzero(gram) == np.count_nonzero(gram.take(self._entries))
+
     def extended(self, met: np.ndarray) -> Self:
         """Return the blocks after these pairs have met as well."""
         return type(self)(self._met | met)
 
-    def covers_all(self, gram: np.ndarray) -> bool:
-        """Return whether there are entries for all of a gram `[d, d]`."""
-        return np.count_nonzero(gram) == np.count_nonzero(gram[self._stored])
 
-    @property
-    def cost(self) -> int:
-        """Multiplications that a factor takes."""
-        return int((self._lengths**2).sum()) // 2
-
-    def _arrange(self) -> None:
-        """Find the runs, and list their coordinates, descendants first."""
-        met, dim = self._met, len(self._met)
-        runs, parents = list[np.ndarray](), list[int]()  # ancestors first
-        alone = met.sum(axis=0) == 1
-        parts = [(np.flatnonzero(~alone), -1)]
-        while parts:
-            inside, parent = parts.pop()
-            for part in _components(met[np.ix_(inside, inside)]):
-                block = inside[part]
-                degrees = met[np.ix_(block, block)].sum(axis=0)
-                parents.append(parent)
-                if degrees.sum() >= _DENSE * len(block) ** 2:
-                    runs.append(block)
-                else:
-                    highest = int(degrees.argmax())
-                    parts.append((np.delete(block, highest), len(runs)))
-                    runs.append(block[highest : highest + 1])
-        above = {*parents}
-        near = np.full(dim, -1)  # the parent of a coordinate that would come beside
-        for number, (run, parent) in enumerate(zip(runs, parents, strict=True)):
-            near[run] = number if number in above else parent
-        rest, others = np.flatnonzero(alone), np.flatnonzero(~alone)
-        if len(others):
-            right = np.searchsorted(others, rest).clip(0, len(others) - 1)
-            left = np.maximum(right - 1, 0)
-            is_left = rest - others[left] <= others[right] - rest
-            near = near[others[np.where(is_left | (others[right] < rest), left, right)]]
-        else:
-            near = near[rest]
-        runs += [rest[i : i + 1] for i in range(len(rest))]
-        parents += near.tolist()
-        sizes = np.array([len(run) for run in runs])
-        ends = dim - (sizes.cumsum() - sizes)
-        starts = np.append(ends - sizes, dim)  # of the parent -1, too
-        parents = np.array(parents)
-        repeated = np.repeat(np.arange(len(runs)), sizes)[::-1]
-        order = np.concatenate([run[::-1] for run in runs])[::-1]
-        self.layout = np.array([order, ends[repeated], starts[parents][repeated]], dtype=np.float64)
-        self._stored = np.zeros((dim, dim), dtype=bool)
-        lengths, paths = list[np.ndarray](), list[np.ndarray]()
-        for run, parent in zip(runs, parents.tolist(), strict=True):
-            path = run if parent < 0 else np.concatenate([run, paths[parent]])
-            paths.append(path)
-            lengths.append(len(path) - np.arange(len(run)))
-            self._stored[run[:, None], path] = self._stored[path[:, None], run] = True
-        self._lengths = np.concatenate(lengths)
+Runs = list[tuple[np.ndarray, int]]  # coordinates, and the number of the parent run, or -1
 
 
-def _components(met: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the connected parts of a symmetric relation `[n, n]`."""
-    unseen = np.ones(len(met), dtype=bool)
-    for first in range(len(met)):
-        if unseen[first]:
-            part, size = met[first], 0
-            while size < (size := np.count_nonzero(part)):
-                part = met[part].any(axis=0)
-            unseen &= ~part
-            yield np.flatnonzero(part)
+def _find_runs(met: np.ndarray) -> tuple[Runs, Runs]:
+    """Return runs, ancestors first, and groups of coordinates that are runs of their own below a parent."""
+    runs, leaves, near = Runs(), Runs(), np.full(len(met), -1)
+    isolated = met.sum(axis=0) == 1
+    parts: Runs = [(np.flatnonzero(~isolated), -1)]
+    while parts:
+        inside, parent = parts.pop()
+        inner = met[np.ix_(inside, inside)]
+        alone = inner.sum(axis=0) == 1
+        leaves.append((inside[alone], parent))
+        near[inside] = parent
+        for part in _components(inner, ~alone):
+            block, degrees = inside[part], inner[np.ix_(part, part)].sum(axis=0)
+            if degrees.sum() >= _DENSE * len(block) ** 2:
+                runs.append((block, parent))
+                continue
+            highest = int(degrees.argmax())
+            near[block[highest]] = len(runs)
+            parts.append((np.delete(block, highest), len(runs)))
+            runs.append((block[highest : highest + 1], parent))
+    rest, others = np.flatnonzero(isolated), np.flatnonzero(~isolated)
+    beside = np.full(len(rest), -1)
+    if len(others):
+        right = np.searchsorted(others, rest).clip(1, max(1, len(others) - 1)) % len(others)
+        is_left = rest - others[right - 1] <= others[right] - rest
+        beside = near[others[np.where(is_left, right - 1, right)]]
+    leaves += [(rest[beside == parent], parent) for parent in np.unique(beside).tolist()]
+    return runs, leaves
+
+
+def _components(met: np.ndarray, unseen: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the connected parts of a symmetric relation `[n, n]`, of those that were not seen."""
+    while unseen.any():
+        part, size = met[unseen.argmax()], 0
+        while size < (size := np.count_nonzero(part)):
+            part = met[part].any(axis=0)
+        unseen = unseen & ~part
+        yield np.flatnonzero(part)

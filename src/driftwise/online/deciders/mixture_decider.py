@@ -25,7 +25,14 @@ from driftwise.online.deciders.anchored_memories import AnchoredMemories
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM
 from driftwise.online.deciders.blocks import FeatureBlocks
 from driftwise.online.deciders.definition import Choice, Offer, Pair, RoundDraws
-from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, Width, upper_bounds
+from driftwise.online.deciders.memories import (
+    MixtureNumbers,
+    NumpyMixture,
+    Sums,
+    WaitingGram,
+    Width,
+    upper_bounds,
+)
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import ConfidenceRadius, Thompson
 from driftwise.parts.noise import MAX_SQUARE, ErrorSums, NoiseSums
@@ -106,7 +113,7 @@ class MixtureDecider:
     def offer(
         self, arms: np.ndarray, number: int, time: float = 0.0, waiting: np.ndarray | None = None
     ) -> Offer:
-        unit, rows = 1.0, arms
+        unit, rows, scaled = 1.0, arms, None
         if self._extends:
             unit, (rows, given) = math.sqrt(self._variance) or 1.0, self._rows
             if len(rows) != len(arms):
@@ -116,19 +123,18 @@ class MixtureDecider:
                 length = feature_unit(np.sqrt(np.vecdot(arms, arms).max(keepdims=True))).item()
             np.divide(arms, length, given)
             if waiting is not None:
-                scale = np.full(self._dim, 1 / length)
-                scale[-1] = CONSTANT
-                waiting = scale[:, None] * scale * waiting
+                scaled = WaitingGram(waiting, np.full(self._dim, 1 / length))
+                scaled.scale[-1] = CONSTANT
         elif waiting is not None:
-            waiting = np.ascontiguousarray(waiting[:-1, :-1])
+            scaled = WaitingGram(np.ascontiguousarray(waiting[:-1, :-1]), np.ones(self._dim))
         blocks = self._mixture.blocks
-        if waiting is not None and blocks is not None and not blocks.covers_all(waiting):
-            self._arrange(blocks.extended(waiting != 0))
+        if scaled is not None and blocks is not None and not blocks.covers_all(scaled.gram):
+            self._arrange(blocks.extended(scaled.gram != 0))
         key = None if self._leads and not self._samples else self.draws.key(number)
         mixture = self._mixture
         if self._num_draws == 1:
             j = mixture.heaviest if self._leads else int(self.agent.choose_memory(mixture.log_weights, key))
-            index, bonus = self._indices(j, rows, key, waiting)
+            index, bonus = self._indices(j, rows, key, scaled)
             offer = Offer.of_best(arms, index, bonus, self.agent, unit)
             index += self._origin  # also in the offer
             return offer
@@ -137,10 +143,10 @@ class MixtureDecider:
         index, bonus = np.empty((2, len(keys), len(arms)))
         for j in np.unique(deciding).tolist():
             of_j = deciding == j
-            index[of_j], bonus[of_j] = self._indices(j, rows, keys[of_j], waiting)
+            index[of_j], bonus[of_j] = self._indices(j, rows, keys[of_j], scaled)
         return Offer.of_shares(arms, index, bonus, self.agent, unit, self._origin)
 
-    def _indices(self, j: int, arms: np.ndarray, keys: Key | None, waiting: np.ndarray | None) -> Pair:
+    def _indices(self, j: int, arms: np.ndarray, keys: Key | None, waiting: WaitingGram | None) -> Pair:
         """Return indices of arms in a memory and their exploration part: `[N]`, or `[n, N]` for n keys."""
         base, tick, radius, mixture = self._state.base, self._tick, self._radii[j], self._mixture
         weight, weight_sq, error_weight, _, squares, total = mixture.stats[:, j].tolist()
@@ -152,7 +158,7 @@ class MixtureDecider:
                 radius = radius.value(self._dim, weight)
             elif self._follows:
                 gram, ridge, epoch = mixture.memory(j).gram[None], base.ridge.item(j), base.epoch.item(j)
-                gram = gram if waiting is None else gram + waiting
+                gram = gram if waiting is None else gram + waiting.matrix
                 moments = Moments(gram, None, gram, ridge, tick, weight, weight_sq, epoch, ())
                 radius = np.asarray(radius.at(moments)).item()
             variance = self._bases[j].noise.variance(ErrorSums(error_weight, squares, total, tick))
@@ -277,7 +283,8 @@ class CompiledMixture:
         if arms.size < MANY_NUMBERS or self.blocks is not None:
             index, bonus = np.empty(len(arms)), np.empty(len(arms))
             radius, _, variance, waiting = width
-            if self._kernel.bounds(j, radius, variance, waiting, np.ascontiguousarray(arms), index, bonus):
+            given = radius, variance, *(waiting or (None, None)), np.ascontiguousarray(arms)
+            if self._kernel.bounds(j, *given, index, bonus):
                 return index, bonus
         return upper_bounds(*self.memory(j).estimate(arms, width), width.radius)
 
