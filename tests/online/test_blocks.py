@@ -20,7 +20,7 @@ ARMS, INNER = 4, 5  # of features in blocks
 
 
 def one_hot(rng: Rng, num: int) -> np.ndarray:
-    return np.eye(1, num, rng.integers(num))[0]
+    return np.eye(num)[rng.integers(num)]
 
 
 def constant_and_category(rng: Rng) -> np.ndarray:
@@ -92,7 +92,8 @@ def lead(bandits: tuple[Bandit, ...], kind: str, num: int, seed: int, *, late: b
                 given = (getattr(each, field) for each in (decision, decisions[0]))
                 np.testing.assert_allclose(*given, rtol=1e-9, atol=1e-9)
         drift = -1 if t - first > num / 2 else 1
-        waiting.append((decision.id, float(drift * arms[decision.arm] @ theta + noise * rng.normal())))
+        reward = float(drift * arms[decisions[0].arm] @ theta + noise * rng.normal())
+        waiting.append((decisions[0].id, reward))
         if late and t % 4 == 0:
             continue
         id, reward = waiting.pop(int(rng.integers(len(waiting)))) if late else waiting.pop()
@@ -153,7 +154,7 @@ def test_blocks_of_arms_and_of_categories_are_found() -> None:
             inner = rng.normal(size=size) if name == "arms" else np.append(1.0, one_hot(rng, size - 1))
             features[:-1], features[first : first + size] = 0.0, inner
             if not blocks.covers(features):
-                blocks, changes = blocks.extended(np.False_), changes + 1
+                blocks, changes = blocks.extended(), changes + 1
         assert changes <= 7 * num
         found[name] = blocks
     assert found["arms"].cost < num * (size + 1) ** 3 / 5
@@ -169,4 +170,13 @@ def test_any_relation_has_blocks_that_cover_it() -> None:
             blocks = FeatureBlocks(met)
             assert blocks.covers_all(met)
             assert sorted(blocks.layout[0]) == [*range(dim)]
-            KERNEL(*[np.ones(1)] * 3, np.eye(dim)[None], None, np.zeros((1, dim)), np.zeros((6, 1)), np.zeros(1), blocks.layout, 1.0)
+            KERNEL(
+                *[np.ones(1)] * 3,
+                np.eye(dim)[None],
+                None,
+                np.zeros((1, dim)),
+                np.zeros((6, 1)),
+                np.zeros(1),
+                blocks.layout,
+                1.0,
+            )

@@ -145,7 +145,8 @@ FORECAST = dict(error=np.ones(NUM), variance=np.ones(NUM))
 GOOD: dict[str, dict[str, Any]] = {  # arguments of a kernel of two memories in three dimensions
     "Mixture": dict(
         rates=np.full(NUM, 0.9), ridges=np.ones(NUM), prior=np.full(NUM, 0.5), gram=GRAMS, gram_sq=GRAMS,
-        cross=np.zeros((NUM, DIM)), stats=np.zeros((6, NUM)), log_weights=np.full(NUM, -0.7), layout=LAYOUT, worst=9.0,
+        cross=np.zeros((NUM, DIM)), stats=np.zeros((6, NUM)), log_weights=np.full(NUM, -0.7),
+        layout=LAYOUT, worst=9.0,
     ),
     "learn": dict(features=THREE, **SAMPLE),
     "learn_forecast": dict(features=THREE, **SAMPLE, **FORECAST),
@@ -230,7 +231,9 @@ def test_a_layout_that_has_no_order_or_no_tree_is_an_error_and_changes_nothing(r
     layout[row] = wrong
     before = [bytes(kernel), *read(kernel)]
     for make in (kernel.arrange, lambda layout: made(layout=layout)):
-        with pytest.raises(ValueError, match="layout: expected different coordinates in runs before their pa"):
+        with pytest.raises(
+            ValueError, match="layout: expected different coordinates in runs before their pa"
+        ):
             make(layout)
     assert [bytes(kernel), *read(kernel)] == before
 

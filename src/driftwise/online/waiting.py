@@ -81,7 +81,7 @@ class WaitingSums:
 
     def _add(self, rows: np.ndarray, sign: float) -> None:
         """Add the outer products of rows, which may be mostly zeros, times a sign."""
-        used = rows.any(axis=0).nonzero()[0]
+        used = np.flatnonzero(rows.any(axis=0))
         if len(used) > _SPARSE * rows.shape[1]:
             self._gram += sign * rows.T.dot(rows)
         else:

@@ -57,9 +57,9 @@ class FeatureBlocks:
         """Return whether there are entries for all numbers of a gram `[d, d]` that are not 0."""
         return np.count_nonzero(gram) == np.count_nonzero(gram.take(self._entries))
 
-    def extended(self, met: np.ndarray) -> Self:
-        """Return the blocks after these pairs have met as well."""
-        return type(self)(self._met | met)
+    def extended(self, gram: np.ndarray | None = None) -> Self:
+        """Return the blocks of all pairs that have met by now, and of those that a gram has."""
+        return type(self)(self._met if gram is None else self._met | (gram != 0))
 
 
 Runs = list[tuple[np.ndarray, int]]  # coordinates, and the number of the parent run, or -1
@@ -72,12 +72,13 @@ def _find_runs(met: np.ndarray) -> tuple[Runs, Runs]:
     parts: Runs = [(np.flatnonzero(~isolated), -1)]
     while parts:
         inside, parent = parts.pop()
-        inner = met[np.ix_(inside, inside)]
-        alone = inner.sum(axis=0) == 1
+        inner = met.take(inside, axis=0).take(inside, axis=1)
+        counts = inner.sum(axis=0)
+        alone = counts == 1
         leaves.append((inside[alone], parent))
         near[inside] = parent
         for part in _components(inner, ~alone):
-            block, degrees = inside[part], inner[np.ix_(part, part)].sum(axis=0)
+            block, degrees = inside[part], counts[part]  # all that they have met is in the part
             if degrees.sum() >= _DENSE * len(block) ** 2:
                 runs.append((block, parent))
                 continue

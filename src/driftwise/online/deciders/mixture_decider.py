@@ -97,8 +97,11 @@ class MixtureDecider:
     @state.setter
     def state(self, state: MixtureState) -> None:
         """Copy the state into arrays of its own and Python's numbers."""
-        self._state = own = map_tree(lambda leaf: np.array(leaf, order="C"), state)
+        own = map_tree(lambda leaf: np.array(leaf, order="C"), state)
         base, (moments, total) = own.base, own.base.noise
+        self._state = own._replace(
+            base=base._replace(gram=None, gram_sq=None, cross=None)
+        )  # these may be large
         errors = moments.weight, moments.weight_sq, moments.cross.ravel(), total.ravel()
         gram_sq = None if base.gram_sq is None else base.gram_sq[:, 0]
         sums = Sums(base.gram[:, 0], gram_sq, base.cross[:, 0, :, 0])
@@ -129,7 +132,7 @@ class MixtureDecider:
             scaled = WaitingGram(np.ascontiguousarray(waiting[:-1, :-1]), np.ones(self._dim))
         blocks = self._mixture.blocks
         if scaled is not None and blocks is not None and not blocks.covers_all(scaled.gram):
-            self._arrange(blocks.extended(scaled.gram != 0))
+            self._arrange(blocks.extended(scaled.gram))
         key = None if self._leads and not self._samples else self.draws.key(number)
         mixture = self._mixture
         if self._num_draws == 1:
@@ -192,7 +195,7 @@ class MixtureDecider:
             limit = self._outlier * (1 + EARLY / self._errors.count) * math.sqrt(variance)
         blocks, last = self._mixture.blocks, len(self._bases) - 1
         if blocks is not None and not blocks.covers(features):
-            self._arrange(blocks.extended(np.False_))
+            self._arrange(blocks.extended())
         mixture = self._mixture
         square = mixture.learn(features, reward, weight, degrees, degrees * variance, share, limit)
         rate, (error_weight, squares, total, seen) = agent.noise_forgetting.rate, self._errors
@@ -206,7 +209,6 @@ class MixtureDecider:
         weight, prior, samples = mixture.weights.item(last), self._prior.item(last), mixture.stats[0].item
         if agent.alarm(weight, prior, samples(last), samples(heaviest), self._tick):
             mixture.renew(heaviest)  # the last memory goes on from a copy
-
 
     def _arrange(self, blocks: FeatureBlocks) -> None:
         """Let the mixture have entries for other blocks; it becomes another if they are too large."""
@@ -233,7 +235,7 @@ def make_mixture(
 
 def largest_cost(dim: int) -> float:
     """Return the cost of blocks up to which they are faster than full matrices."""
-    return min(dim**3 / 12, 25.0 * dim**2)
+    return min(dim**3 / 12, 12.0 * dim**2)  # half of a full matrix, or as long as with anchors
 
 
 def _extended_rows(num: int, dim: int) -> Pair:
