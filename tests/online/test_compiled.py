@@ -154,6 +154,10 @@ GOOD: dict[str, dict[str, Any]] = {  # arguments of a kernel of two memories in 
         memory=0, radius=1.0, variance=0.1, waiting=np.eye(3), scale=np.ones(3),
         arms=np.ones((2, 3)), index=np.ones(2), bonus=np.ones(2),
     ),
+    "spread": dict(
+        memory=0, radius=1.0, variance=0.1, waiting=np.eye(3), scale=np.ones(3),
+        arms=np.ones((2, 3)), index=np.ones(2), bonus=np.ones((2, 3)),
+    ),
     "read": dict(memory=0, gram=np.empty((3, 3)), gram_sq=np.empty((3, 3)), cross=np.empty(3)),
     "arrange": dict(layout=LAYOUT),
     "renew": dict(memory=0),
@@ -296,6 +300,11 @@ def test_an_array_that_is_resized_by_another_argument_is_refused():
 
 def test_no_arms_have_no_bounds():
     assert made().bounds(0, 1.0, 0.0, None, None, np.empty((0, DIM)), np.empty(0), np.empty(0))
+
+
+def test_squared_weights_have_no_compiled_spread():
+    with pytest.raises(ValueError, match="spread: expected a mixture without gram_sq"):
+        made().spread(*GOOD["spread"].values())
 
 
 def test_a_module_of_another_interface_is_not_used(monkeypatch):

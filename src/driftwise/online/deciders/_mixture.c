@@ -215,8 +215,9 @@ static inline double waiting_entry(const Width *width, Count one, Count other, C
     return width->scale[one] * width->scale[other] * width->waiting[one * d + other];
 }
 
-/* Factor the gram of a memory, plus what waits, into UᵀU, with 1 over the diagonal. False if it has no factor. */
-FASTEST static bool factorise(double *factor, const Mixture *m, const double *gram, const Width *waits) {
+/* Factor the gram of a memory, plus what waits, and more on its diagonal, into UᵀU, with 1 over the diagonal.
+   False if it has no factor. */
+FASTEST static bool factorise(double *factor, const Mixture *m, const double *gram, const Width *waits, double more) {
     const Matrices *s = &m->sums;
     const Count d = m->dim;
     for (Count i = 0; i < s->starts[d]; i++) factor[i] = gram[i * LANES];
@@ -226,7 +227,7 @@ FASTEST static bool factorise(double *factor, const Mixture *m, const double *gr
     for (Count k = 0; k < d; k++) {
         const Count length = s->starts[k + 1] - s->starts[k];
         double *row = factor + s->starts[k];
-        row[0] = 1 / sqrt(row[0]);
+        row[0] = 1 / sqrt(row[0] + more);
         if (!(row[0] < INFINITY)) return false;
         for (Count i = 1; i < length; i++) row[i] *= row[0];
         Count at = 1;
@@ -296,6 +297,46 @@ FASTEST static double excess(
     return ridge * fmax(most / sqrt(fmax((double)d - ridge * trace, 1)) - 1, 0);
 }
 
+/* What the bounds of arms in a memory follow from. */
+typedef struct {
+    const double *gram, *gram_sq; /* of the memory, in its lane */
+    const Width *waits;           /* null if nothing waits */
+    Lanes *x;                     /* [dim] of some arms */
+    double *weights, *factor;     /* Λ⁻¹b, U of Λ and what waits; there is room for a second factor behind it */
+    double more;                  /* the excess of a learnt prior */
+} Posterior;
+
+/* Set the posterior of memory j. False if some matrix has no factor. */
+FASTEST static bool find_posterior(Posterior *p, const Mixture *m, Count j, const Width *width) {
+    const Matrices *s = &m->sums;
+    const Count d = m->dim, block = j / LANES, lane = j % LANES, size = s->starts[d];
+    const double *cross = (double *)(m->cross + block * d) + lane;
+    double *weights = (double *)(s->work + d), *factor = weights + d;
+    Lanes *x = s->work, unused = {0}, square = {0};
+    p->gram = (double *)(s->gram + block * size) + lane, p->waits = width->waiting ? width : NULL;
+    p->gram_sq = s->gram_sq ? (double *)(s->gram_sq + block * size) + lane : NULL;
+    p->x = x, p->weights = weights, p->factor = factor;
+    if (!factorise(factor, m, p->gram, NULL, 0)) return false;
+    for (Count k = 0; k < d; k++) x[k] = (Lanes){cross[s->order[k] * LANES]};
+    solve_transposed(m, factor, x, 0, d, &unused);
+    solve(m, factor, x, &square);
+    for (Count k = 0; k < d; k++) weights[k] = x[k][0];
+    const double ridge = ((double *)m->ridges)[j], variance = width->variance;
+    p->more = variance > 0 ? excess(m, factor, x, square[0], ridge, variance) : 0;
+    return !p->waits || factorise(factor, m, p->gram, p->waits, 0);
+}
+
+/* Copy up to four arms to their places, and return how many; add their forecasts. */
+static Count read_arms(const Posterior *p, const Mixture *m, const double *arms, Count left, Lanes *mean) {
+    const Count some = left < LANES ? left : LANES;
+    for (Count k = 0; k < m->dim; k++) {
+        const double *column = arms + m->sums.order[k];
+        for (Count arm = 0; arm < LANES; arm++) p->x[k][arm] = arm < some ? column[arm * m->dim] : 0;
+        *mean += p->weights[k] * p->x[k];
+    }
+    return some;
+}
+
 /* Upper bounds xᵀΛ⁻¹b + radius ‖x‖ of arms in memory j, with the norm by Λ⁻¹Λ̃Λ⁻¹, or by Λ⁻¹ where there is
    no Λ̃, and the excess of a learnt prior. False if Λ has no factor. */
 FASTEST static bool bound(
@@ -303,51 +344,65 @@ FASTEST static bool bound(
     double *bonus
 ) {
     const Matrices *s = &m->sums;
-    const Count d = m->dim, block = j / LANES, lane = j % LANES, size = s->starts[d];
-    const double *gram = (double *)(s->gram + block * size) + lane;
-    const Width *waits = width->waiting ? width : NULL;
-    const double *gram_sq = s->gram_sq ? (double *)(s->gram_sq + block * size) + lane : NULL;
-    const double *cross = (double *)(m->cross + block * d) + lane;
-    Lanes *x = s->work;
-    double *weights = (double *)(s->work + d), *factor = weights + d; /* Λ⁻¹b and U */
-    if (!factorise(factor, m, gram, NULL)) return false;
-    for (Count k = 0; k < d; k++) x[k] = (Lanes){cross[s->order[k] * LANES]};
-    Lanes unused = {0}, square = {0};
-    solve_transposed(m, factor, x, 0, d, &unused);
-    solve(m, factor, x, &square);
-    for (Count k = 0; k < d; k++) weights[k] = x[k][0];
-    const double ridge = ((double *)m->ridges)[j], variance = width->variance;
-    const double more = variance > 0 ? excess(m, factor, x, square[0], ridge, variance) : 0;
-    if (waits && !factorise(factor, m, gram, waits)) return false;
+    const Count d = m->dim;
+    Posterior p;
+    if (!find_posterior(&p, m, j, width)) return false;
+    Lanes *x = p.x;
     for (Count first = 0; first < num_arms; first += LANES) {
-        const Count some = num_arms - first < LANES ? num_arms - first : LANES;
         Lanes mean = {0}, norm = {0};
-        for (Count k = 0; k < d; k++) {
-            const double *column = arms + first * d + s->order[k];
-            for (Count arm = 0; arm < LANES; arm++) x[k][arm] = arm < some ? column[arm * d] : 0;
-            mean += weights[k] * x[k];
-        }
-        solve_transposed(m, factor, x, 0, d, &norm);
-        if (gram_sq || more > 0) {
-            const double *row = gram_sq;
+        const Count some = read_arms(&p, m, arms + first * d, num_arms - first, &mean);
+        solve_transposed(m, p.factor, x, 0, d, &norm);
+        if (p.gram_sq || p.more > 0) {
+            const double *row = p.gram_sq;
             Lanes squares = {0};
-            solve(m, factor, x, &squares);
-            if (gram_sq) norm = (Lanes){0};
-            for (Count k = 0; gram_sq && k < d; k++) {
+            solve(m, p.factor, x, &squares);
+            if (row) norm = (Lanes){0};
+            for (Count k = 0; p.gram_sq && k < d; k++) {
                 Lanes half = {0};
                 EACH_RUN(s, k, k, d)
                     for (Count i = from; i < s->ends[run]; i++, row += LANES) {
-                        const double entry = *row + (waits ? waiting_entry(waits, s->order[k], s->order[i], d) : 0);
+                        const double entry = *row + (p.waits ? waiting_entry(p.waits, s->order[k], s->order[i], d) : 0);
                         half += (i == k ? 0.5 * entry : entry) * x[i];
                     }
                 norm += 2 * half * x[k];
             }
-            norm += more * squares;
+            norm += p.more * squares;
         }
         for (Count arm = 0; arm < some; arm++) {
             bonus[first + arm] = width->radius * sqrt(fabs(norm[arm]));
             index[first + arm] = mean[arm] + bonus[first + arm];
         }
+    }
+    return true;
+}
+
+/* Forecasts of arms in memory j, and rows Ũ(UᵀU)⁻¹x with ŨᵀŨ = UᵀU + ρI, where no Λ̃ is stored. False if there is no
+   factor. */
+FASTEST static bool spread(
+    const Mixture *m, Count j, const Width *width, Count num_arms, const double *arms, double *mean, double *rows
+) {
+    const Matrices *s = &m->sums;
+    const Count d = m->dim;
+    Posterior p;
+    if (!find_posterior(&p, m, j, width)) return false;
+    double *factor = p.factor + s->starts[d];
+    if (p.more > 0 && !factorise(factor, m, p.gram, p.waits, p.more)) return false;
+    for (Count first = 0; first < num_arms; first += LANES) {
+        Lanes forecast = {0}, unused = {0};
+        const Count some = read_arms(&p, m, arms + first * d, num_arms - first, &forecast);
+        solve_transposed(m, p.factor, p.x, 0, d, &unused);
+        if (p.more > 0) solve(m, p.factor, p.x, &unused);
+        for (Count k = 0; k < d; k++) {
+            Lanes value = p.x[k];
+            if (p.more > 0) {
+                const double *row = factor + s->starts[k];
+                value /= *row++;
+                EACH_RUN(s, k, k + 1, d)
+                    for (Count i = from; i < s->ends[run]; i++) value += *row++ * p.x[i];
+            }
+            for (Count arm = 0; arm < some; arm++) rows[(first + arm) * d + s->order[k]] = value[arm];
+        }
+        for (Count arm = 0; arm < some; arm++) mean[first + arm] = forecast[arm];
     }
     return true;
 }
@@ -692,15 +747,15 @@ static PyObject *mixture_learn_forecast(PyObject *self, PyObject *const *args, C
     return result;
 }
 
-static PyObject *mixture_bounds(PyObject *self, PyObject *const *args, Count num) {
+/* Fill two arrays of arms by `bound` or by `spread`, whose second has a row for each. */
+static PyObject *fill_arms(PyObject *self, PyObject *const *args, bool spreads) {
     const Mixture *m = (Mixture *)self;
     Py_buffer views[5] = {{0}};
     const double *arms;
     double *index, *bonus;
     PyObject *result = NULL;
     Width width = {0};
-    if (!require_count("bounds", 8, num) || !read_number(&width.radius, "radius", args[1]) ||
-        !read_number(&width.variance, "variance", args[2]))
+    if (!read_number(&width.radius, "radius", args[1]) || !read_number(&width.variance, "variance", args[2]))
         return NULL;
     const Count j = memory_of(m, args[0]), shape[] = {-1, m->dim}, square[] = {m->dim, m->dim};
     if (j < 0) return NULL;
@@ -708,10 +763,20 @@ static PyObject *mixture_bounds(PyObject *self, PyObject *const *args, Count num
                                 (width.scale = open_array(views + 4, "scale", args[4], 0, 1, &m->dim)))) &&
         (arms = open_array(views, "arms", args[5], 0, 2, shape)) &&
         (index = open_array(views + 1, "index", args[6], PyBUF_WRITABLE, 1, views[0].shape)) &&
-        (bonus = open_array(views + 2, "bonus", args[7], PyBUF_WRITABLE, 1, views[0].shape)))
-        result = PyBool_FromLong(bound(m, j, &width, views[0].shape[0], arms, index, bonus));
+        (bonus = open_array(views + 2, "bonus", args[7], PyBUF_WRITABLE, 1 + spreads, views[0].shape))) {
+        if (spreads && m->sums.gram_sq) PyErr_Format(PyExc_ValueError, "spread: expected a mixture without gram_sq");
+        else result = PyBool_FromLong((spreads ? spread : bound)(m, j, &width, views[0].shape[0], arms, index, bonus));
+    }
     release_all(views, 5);
     return result;
+}
+
+static PyObject *mixture_bounds(PyObject *self, PyObject *const *args, Count num) {
+    return require_count("bounds", 8, num) ? fill_arms(self, args, false) : NULL;
+}
+
+static PyObject *mixture_spread(PyObject *self, PyObject *const *args, Count num) {
+    return require_count("spread", 8, num) ? fill_arms(self, args, true) : NULL;
 }
 
 static PyObject *mixture_read(PyObject *self, PyObject *const *args, Count num) {
@@ -778,6 +843,9 @@ static PyMethodDef methods[] = {
     METHOD("bounds", mixture_bounds,
            "bounds(memory, radius, variance, waiting, scale, arms, index, bonus)\n\nFill the indices and the bonuses of arms in a "
            "memory; False if its matrix has no factor."),
+    METHOD("spread", mixture_spread,
+           "spread(memory, radius, variance, waiting, scale, arms, index, bonus)\n\nFill the forecasts of arms, and for "
+           "each the row that a normal vector is multiplied by; False if its matrix has no factor."),
     METHOD("read", mixture_read,
            "read(memory, gram, gram_sq, cross)\n\nFill arrays with the sums of a memory."),
     METHOD("arrange", mixture_arrange,

@@ -9,29 +9,21 @@ import numpy as np
 class FeatureBlocks:
     r"""A tree of coordinates: a gram has entries where one is an ancestor of the other, and zeros elsewhere.
 
-    It is the elimination tree of the pairs that have met in samples, of which those that met fewest come first:
-    the parent of a coordinate is the first that follows it in its row of Cholesky's factor. So a block of
-    coordinates that have all met is a path, and a constant is above all that it has met. A coordinate that has
-    met no other is put beside the one with the nearest number that has, in the hope that it meets the same.
+    It is the elimination tree of the pairs that have met in samples: the parent of a coordinate is the first
+    that follows it in its row of Cholesky's factor. Those that met fewest come first, unless the order is to
+    be kept. So coordinates that have all met are a path, and a constant is above all that it has met. One that
+    has met no other is put beside the one with the nearest number that has, in the hope that it meets the same.
     """
 
-    def __init__(self, met: np.ndarray) -> None:
+    def __init__(self, met: np.ndarray, *, in_order: bool = False) -> None:
         """Make it of the pairs `[d, d]` that have met; each coordinate has met itself."""
-        self._met, dim, places = met, len(met), np.arange(len(met))
+        self._met, self._in_order, dim, places = met, in_order, len(met), np.arange(len(met))
         counts = met.sum(axis=0)
-        num_alone = np.count_nonzero(counts == 1)
-        self._order = np.argsort(counts, kind="stable")
+        self._order = places.copy() if in_order else np.argsort(counts, kind="stable")
         self._places = np.empty_like(places)
         self._places[self._order] = places
-        together, parents = self._order[num_alone:], np.full(dim + 1, dim)
-        upper = np.triu(met.take(together, axis=0).take(together, axis=1), 1)
-        packed = np.packbits(upper, axis=1, bitorder="little")
-        rows = [int.from_bytes(row.tobytes(), "little") for row in packed]  # sets of places, as bits
-        for place, row in enumerate(rows, num_alone):
-            if row:
-                first = row & -row
-                parent = first.bit_length() - 1
-                parents[place], rows[parent] = num_alone + parent, rows[parent] | row ^ first
+        together = np.flatnonzero(counts[self._order] > 1)
+        parents = _parents(met, self._order, together)
         num_children = np.bincount(parents, minlength=dim + 1)[:-1]
         begins = np.append(
             True, (parents[:-2] != places[1:]) | (num_children[1:] > 1)
@@ -45,15 +37,13 @@ class FeatureBlocks:
             right = np.searchsorted(others, alone).clip(1, len(others) - 1)
             is_left = alone - others[right - 1] <= others[right] - alone
             near = starts[runs[self._places[others[np.where(is_left, right - 1, right)]]]]
-            parents[self._places[alone]] = np.where(num_children[near] > 0, near, parents[near])
+            near = np.where(num_children[near] > 0, near, parents[near])
+            parents[self._places[alone]] = np.where(near > self._places[alone], near, dim)
         self.layout = np.array([self._order, ends, parents[:-1]], dtype=np.float64)  # as in `_mixture.c`
         self._stored = np.zeros((dim + 1, dim), dtype=bool)  # by places, one that is before the other
-        for run in range(len(starts) - 2, num_alone - 1, -1):
-            start, end = starts[run : run + 2]
+        for start, end in zip(starts[-2::-1].tolist(), starts[:0:-1].tolist(), strict=True):
             self._stored[start:end] = self._stored[parents[start]]
             self._stored[start:end, start:end] = True
-        self._stored[:num_alone] = self._stored[parents[:num_alone]]
-        self._stored[places[:num_alone], places[:num_alone]] = True
         sizes = self._stored[starts[:-1]].sum(axis=1)
         self.cost = float(
             np.sum((sizes[runs] + starts[runs] - places) ** 2) / 2
@@ -72,10 +62,27 @@ class FeatureBlocks:
 
     def extended(self, gram: np.ndarray | None = None) -> Self:
         """Return the blocks of all pairs that have met by now, and of those that a gram has."""
-        return type(self)(self._met if gram is None else self._met | (gram != 0))
+        met = self._met if gram is None else self._met | (gram != 0)
+        return type(self)(met, in_order=self._in_order)
 
     @cached_property
     def _entries(self) -> np.ndarray:
         stored = self._stored[:-1]
         one, other = (self._order[places] for places in (stored | stored.T).nonzero())
         return one * len(self._order) + other
+
+
+def _parents(met: np.ndarray, order: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the places of parents in the elimination tree `[d + 1]`, `d` for none, of those at some places."""
+    upper = np.triu(met.take(order[places], axis=0).take(order[places], axis=1), 1)
+    packed = np.packbits(upper, axis=1, bitorder="little")
+    rows, parents = (
+        [int.from_bytes(row.tobytes(), "little") for row in packed],
+        np.full(len(met) + 1, len(met)),
+    )
+    for number, row in enumerate(rows):  # sets of numbers, as bits
+        if row:
+            first = row & -row
+            parent = first.bit_length() - 1
+            parents[places[number]], rows[parent] = places[parent], rows[parent] | row ^ first
+    return parents

@@ -200,6 +200,10 @@ class NumpyMixture:
         """Return upper confidence bounds of arms `[N, d]` in memory `j`, and the part that is exploration."""
         return upper_bounds(*self.memory(j).estimate(arms, width), radius=width.radius)
 
+    def spread(self, j: int, arms: np.ndarray, width: Width) -> Pair:
+        """Return means of arms in memory `j`, and the rows that Thompson's draws are multiplied by."""
+        return self.memory(j).spread(arms, width)
+
     def learn(
         self,
         features: np.ndarray,

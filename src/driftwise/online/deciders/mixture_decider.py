@@ -106,7 +106,8 @@ class MixtureDecider:
         gram_sq = None if base.gram_sq is None else base.gram_sq[:, 0]
         sums = Sums(base.gram[:, 0], gram_sq, base.cross[:, 0, :, 0])
         numbers = MixtureNumbers(sums, np.stack([base.weight, base.weight_sq, *errors]), own.log_weights)
-        self._mixture = make_mixture(self._rates, self._ridges, self._prior, numbers)
+        given = self._rates, self._ridges, self._prior, numbers
+        self._mixture = make_mixture(*given, in_order=self._samples)
         self._tick, self._origin, self._unit = int(own.tick), own.origin.item(), own.unit.item()
         common, total = own.noise
         self._errors = ErrorSums(common.gram.item(), common.cross.item(), total.item(), common.tick.item())
@@ -171,7 +172,7 @@ class MixtureDecider:
         width = Width(radius, base.ridge.item(j), variance if self._learns_prior else 0.0, waiting)
         if not self._samples:
             return mixture.bounds(j, arms, width)
-        mean, spread = mixture.memory(j).spread(arms, width)
+        mean, spread = mixture.spread(j, arms, width)
         bonus = draw_normal(keys, self._dim, np.float64).dot(spread.T)
         bonus *= radius
         return mean + bonus, bonus
@@ -220,12 +221,21 @@ class MixtureDecider:
 
 
 def make_mixture(
-    rates: Array, ridges: Array, prior: Array, numbers: MixtureNumbers, blocks: FeatureBlocks | None = None
+    rates: Array,
+    ridges: Array,
+    prior: Array,
+    numbers: MixtureNumbers,
+    blocks: FeatureBlocks | None = None,
+    *,
+    in_order: bool = False,
 ) -> Any:
-    """Return the fastest form of a mixture for its dimensions and for the blocks that its grams have."""
+    """Return the fastest form of a mixture for its dimensions and for the blocks that its grams have.
+
+    Draws depend on the order of the coordinates, which blocks then keep.
+    """
     given, dim = (rates, ridges, prior, numbers), numbers.sums.cross.shape[1]
     if KERNEL is not None and dim >= MIN_BLOCKS_DIM:
-        blocks = blocks or FeatureBlocks((numbers.sums.gram != 0).any(axis=0))
+        blocks = blocks or FeatureBlocks((numbers.sums.gram != 0).any(axis=0), in_order=in_order)
         if blocks.cost <= largest_cost(dim):
             return CompiledMixture(*given, blocks)
     if dim >= MIN_ANCHORED_DIM:
@@ -284,11 +294,16 @@ class CompiledMixture:
     def bounds(self, j: int, arms: np.ndarray, width: Width) -> Pair:
         if arms.size < MANY_NUMBERS or self.blocks is not None:
             index, bonus = np.empty(len(arms)), np.empty(len(arms))
-            radius, _, variance, waiting = width
-            given = radius, variance, *(waiting or (None, None)), np.ascontiguousarray(arms)
-            if self._kernel.bounds(j, *given, index, bonus):
+            if self._kernel.bounds(j, *_width_and_arms(width, arms), index, bonus):
                 return index, bonus
         return upper_bounds(*self.memory(j).estimate(arms, width), width.radius)
+
+    def spread(self, j: int, arms: np.ndarray, width: Width) -> Pair:
+        if self.blocks is not None and not self._squared:
+            mean, rows = np.empty(len(arms)), np.empty(arms.shape)
+            if self._kernel.spread(j, *_width_and_arms(width, arms), mean, rows):
+                return mean, rows
+        return self.memory(j).spread(arms, width)
 
     def learn(self, features: np.ndarray, *numbers: float) -> float:
         sample = features, *numbers
@@ -310,3 +325,8 @@ class CompiledMixture:
         sums = Sums(gram, gram_sq if self._squared else None, np.empty(self._dim))
         self._kernel.read(j, *sums)
         return sums
+
+
+def _width_and_arms(width: Width, arms: np.ndarray) -> tuple[Any, ...]:
+    """Return the arguments that C takes for a width and arms."""
+    return width.radius, width.variance, *(width.waiting or (None, None)), np.ascontiguousarray(arms)
