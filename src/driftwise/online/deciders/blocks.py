@@ -11,8 +11,8 @@ class FeatureBlocks:
 
     It is the elimination tree of the pairs that have met in samples: the parent of a coordinate is the first
     that follows it in its row of Cholesky's factor. Those that met fewest come first, unless the order is to
-    be kept. So coordinates that have all met are a path, and a constant is above all that it has met. One that
-    has met no other is put beside the one with the nearest number that has, in the hope that it meets the same.
+    be kept. So coordinates that have all met are a path, and a constant is above all that it has met. One
+    that has met no other is put beside the one with the nearest number that has: it may meet the same.
     """
 
     def __init__(self, met: np.ndarray, *, in_order: bool = False) -> None:
@@ -73,7 +73,7 @@ class FeatureBlocks:
 
 
 def _parents(met: np.ndarray, order: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the places of parents in the elimination tree `[d + 1]`, `d` for none, of those at some places."""
+    """Return places of parents in the elimination tree `[d + 1]`, `d` for none, of those at some places."""
     upper = np.triu(met.take(order[places], axis=0).take(order[places], axis=1), 1)
     packed = np.packbits(upper, axis=1, bitorder="little")
     rows, parents = (
