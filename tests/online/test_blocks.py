@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from driftwise.online import Bandit, load
-from driftwise.online.deciders import PlannedDecider, RoundDraws, mixture_decider
+from driftwise.online.deciders import PlannedDecider, RoundDraws, compiled_mixture
 from driftwise.online.deciders.blocks import FeatureBlocks
-from driftwise.online.deciders.mixture_decider import KERNEL, CompiledMixture
+from driftwise.online.deciders.compiled_mixture import KERNEL, CompiledMixture
 from tests.online.streams import bits
 
 pytestmark = pytest.mark.skipif(KERNEL is None, reason="nothing was compiled when driftwise was installed")
@@ -68,8 +68,8 @@ KINDS: dict[str, Callable[[Rng], np.ndarray]] = {
 @pytest.fixture(autouse=True)
 def few_dimensions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let blocks be kept in few dimensions, whatever they cost."""
-    monkeypatch.setattr(mixture_decider, "MIN_BLOCKS_DIM", 2)
-    monkeypatch.setattr(mixture_decider, "largest_cost", lambda dim: dim**3)
+    monkeypatch.setattr(compiled_mixture, "MIN_BLOCKS_DIM", 2)
+    monkeypatch.setattr(compiled_mixture, "largest_cost", lambda dim: dim**3)
 
 
 def pair(name: str, **options: Any) -> tuple[Bandit, Bandit]:
@@ -134,7 +134,7 @@ def test_a_bandit_that_was_saved_decides_the_same(kind: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("draws", [dict(num_draws=5), {}], ids=["many draws", "one draw"])
 def test_blocks_that_cost_too_much_become_full_matrices(draws: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mixture_decider, "largest_cost", lambda dim: 2 * dim)
+    monkeypatch.setattr(compiled_mixture, "largest_cost", lambda dim: 2 * dim)
     fast, slow = pair("adaptive_lin_ts", **draws)
     assert keeps_blocks(fast)
     lead((fast, slow), "blocks", 40, 0, late=True, noise=0.1)

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftwise.online.deciders import mixture_decider
+from driftwise.online.deciders import compiled_mixture
+from driftwise.online.deciders.compiled_mixture import KERNEL, CompiledMixture
 from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, WaitingGram, Width
-from driftwise.online.deciders.mixture_decider import KERNEL, CompiledMixture
 from driftwise.online.limits import run_silently
 
 pytestmark = pytest.mark.skipif(KERNEL is None, reason="nothing was compiled when driftwise was installed")
@@ -100,7 +100,7 @@ def test_matrices_that_rounding_has_made_indefinite_are_solved_all_the_same():
 def test_many_arms_have_the_bounds_of_few():
     _, mixture = both(5, 3, squared=True)
     mixture.learn(np.ones(5), 1.0, 1.0, 4.0, 0.5, 0.1, math.inf)
-    arms = np.random.default_rng(0).normal(size=(mixture_decider.MANY_NUMBERS // 5, 5))
+    arms = np.random.default_rng(0).normal(size=(compiled_mixture.MANY_NUMBERS // 5, 5))
     width = Width(2.0, ridges_of(3).item(1), 1e-3, WaitingGram(np.eye(5), np.ones(5)))
     for all_, few in zip(mixture.bounds(1, arms, width), mixture.bounds(1, arms[:9], width), strict=True):
         np.testing.assert_allclose(all_[:9], few, rtol=1e-12)
@@ -311,14 +311,14 @@ def test_a_module_of_another_interface_is_not_used(monkeypatch):
     from driftwise.online.deciders import _mixture  # pyright: ignore[reportAttributeAccessIssue]
 
     monkeypatch.setattr(_mixture, "INTERFACE", 0)
-    assert mixture_decider.load_kernel() is None
+    assert compiled_mixture.load_kernel() is None
     monkeypatch.delattr(_mixture, "INTERFACE")  # as in modules of 2026
-    assert mixture_decider.load_kernel() is None
+    assert compiled_mixture.load_kernel() is None
 
 
 def test_the_module_was_compiled_from_its_source():
     """If this fails in a checkout, `make` compiles it again."""
     from driftwise.online.deciders import _mixture  # pyright: ignore[reportAttributeAccessIssue]
 
-    source = Path(mixture_decider.__file__).with_name("_mixture.c").read_bytes()
+    source = Path(compiled_mixture.__file__).with_name("_mixture.c").read_bytes()
     assert hashlib.sha256(source).hexdigest() == _mixture.SOURCE

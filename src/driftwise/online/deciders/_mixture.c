@@ -1,4 +1,4 @@
-/* A mixture of memories. `mixture_decider.py` is its Python side; NumPy's form is its definition.
+/* A mixture of memories. `compiled_mixture.py` is its Python side; NumPy's form is its definition.
 
    A `Mixture` allocates all its memory, checks every argument, and frees the memory with itself. Nothing
    outside points into it but the read-only view of its statistics, which keeps it alive.
@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define INTERFACE 3 /* raised with every change of what Python sees; as in `mixture_decider.py` */
+#define INTERFACE 3 /* raised with every change of what Python sees; as in `compiled_mixture.py` */
 #define LANES 4
 #define MOST 32768 /* memories or dimensions: products of sizes stay far below the largest `Count` */
 typedef double Lanes __attribute__((vector_size(LANES * sizeof(double))));

@@ -1,8 +1,4 @@
-"""The fast form of mixtures of memories: all of them learn at once, and one of them decides.
-
-In few dimensions `_mixture.c` does the work, which comes with the wheel for Linux, or is compiled where a
-compiler is present when driftwise is installed. NumPy computes the same numbers to rounding.
-"""
+"""The fast form of mixtures of memories: all of them learn at once, and one of them decides."""
 
 import math
 from typing import Any
@@ -20,39 +16,19 @@ from driftwise.algorithms.unknown_variation.mixture import (
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import index_part
 from driftwise.base.random import draw_normal, fold
-from driftwise.base.types import Array, Key, Moments, Radius
-from driftwise.online.deciders.anchored_memories import AnchoredMemories
-from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM
-from driftwise.online.deciders.blocks import FeatureBlocks
+from driftwise.base.types import Key, Moments, Radius
+from driftwise.online.deciders.compiled_mixture import make_mixture
 from driftwise.online.deciders.definition import Choice, Offer, Pair, RoundDraws
 from driftwise.online.deciders.memories import (
     MixtureNumbers,
-    NumpyMixture,
     Sums,
     WaitingGram,
     Width,
-    upper_bounds,
 )
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import ConfidenceRadius, Thompson
-from driftwise.parts.noise import MAX_SQUARE, ErrorSums, NoiseSums
+from driftwise.parts.noise import ErrorSums, NoiseSums
 from driftwise.parts.radii import GrowingRadius
-
-MIN_BLOCKS_DIM = 64  # dimensions from which on blocks save more than it takes to look for them
-MANY_NUMBERS = 10_000  # of all arms, from which on BLAS is faster
-_INTERFACE = 3  # as in `_mixture.c`
-
-
-def load_kernel() -> Any:
-    """Return the compiled class `Mixture`; None where there is none, or one of another interface."""
-    try:
-        from driftwise.online.deciders import _mixture  # pyright: ignore[reportAttributeAccessIssue]
-    except ImportError:
-        return None
-    return _mixture.Mixture if vars(_mixture).get("INTERFACE") == _INTERFACE else None
-
-
-KERNEL = load_kernel()
 
 
 class MixtureDecider:
@@ -133,7 +109,7 @@ class MixtureDecider:
             scaled = WaitingGram(np.ascontiguousarray(waiting[:-1, :-1]), np.ones(self._dim))
         blocks = self._mixture.blocks
         if scaled is not None and blocks is not None and not blocks.covers_all(scaled.gram):
-            self._arrange(blocks.extended(scaled.gram))
+            self._mixture = self._mixture.arranged(blocks.extended(scaled.gram))
         key = None if self._leads and not self._samples else self.draws.key(number)
         mixture = self._mixture
         if self._num_draws == 1:
@@ -196,7 +172,7 @@ class MixtureDecider:
             limit = self._outlier * (1 + EARLY / self._errors.count) * math.sqrt(variance)
         blocks, last = self._mixture.blocks, len(self._bases) - 1
         if blocks is not None and not blocks.covers(features):
-            self._arrange(blocks.extended())
+            self._mixture = self._mixture.arranged(blocks.extended())
         mixture = self._mixture
         square = mixture.learn(features, reward, weight, degrees, degrees * variance, share, limit)
         rate, (error_weight, squares, total, seen) = agent.noise_forgetting.rate, self._errors
@@ -211,42 +187,6 @@ class MixtureDecider:
         if agent.alarm(weight, prior, samples(last), samples(heaviest), self._tick):
             mixture.renew(heaviest)  # the last memory goes on from a copy
 
-    def _arrange(self, blocks: FeatureBlocks) -> None:
-        """Let the mixture have entries for other blocks; it becomes another if they are too large."""
-        if blocks.cost <= largest_cost(self._dim):
-            self._mixture.arrange(blocks)
-        else:
-            given = self._rates, self._ridges, self._prior, self._mixture.numbers
-            self._mixture = make_mixture(*given, blocks)
-
-
-def make_mixture(
-    rates: Array,
-    ridges: Array,
-    prior: Array,
-    numbers: MixtureNumbers,
-    blocks: FeatureBlocks | None = None,
-    *,
-    in_order: bool = False,
-) -> Any:
-    """Return the fastest form of a mixture for its dimensions and for the blocks that its grams have.
-
-    Draws depend on the order of the coordinates, which blocks then keep.
-    """
-    given, dim = (rates, ridges, prior, numbers), numbers.sums.cross.shape[1]
-    if KERNEL is not None and dim >= MIN_BLOCKS_DIM:
-        blocks = blocks or FeatureBlocks((numbers.sums.gram != 0).any(axis=0), in_order=in_order)
-        if blocks.cost <= largest_cost(dim):
-            return CompiledMixture(*given, blocks)
-    if dim >= MIN_ANCHORED_DIM:
-        return NumpyMixture(*given, AnchoredMemories)
-    return NumpyMixture(*given) if KERNEL is None else CompiledMixture(*given)
-
-
-def largest_cost(dim: int) -> float:
-    """Return the cost of blocks up to which they are faster than full matrices."""
-    return min(dim**3 / 12, 12.0 * dim**2)  # half of a full matrix, or as long as with anchors
-
 
 def _extended_rows(num: int, dim: int) -> Pair:
     """Return rows as `MixtureOfMemories.extend` makes them, and the view of what is not constant."""
@@ -260,73 +200,3 @@ def _noise_sums(like: NoiseSums, errors: ErrorSums, weight_sq: Any) -> NoiseSums
     gram, cross = weight[..., None, None, None], squares[..., None, None, None]
     moments = like.moments._replace(gram=gram, cross=cross, weight=weight, weight_sq=weight_sq, tick=tick)
     return NoiseSums(moments, total[..., None])
-
-
-class CompiledMixture:
-    """The fast form of `NumpyMixture`, whose arrays C owns; `stats` and the weights are read-only views.
-
-    With `blocks`, matrices have entries for these alone, which must cover all that is learnt and that waits.
-    """
-
-    def __init__(
-        self,
-        rates: Array,
-        ridges: Array,
-        prior: Array,
-        numbers: MixtureNumbers,
-        blocks: FeatureBlocks | None = None,
-    ) -> None:
-        self.blocks, layout = blocks, None if blocks is None else blocks.layout
-        self._kernel = KERNEL(rates, ridges, prior, *numbers.sums, *numbers[1:], layout, MAX_SQUARE)
-        view = np.frombuffer(self._kernel).reshape(-1, len(rates))
-        self.stats, self.log_weights, self.weights = view[:-2], view[-2], view[-1]
-        self._dim, self._squared = numbers.sums.cross.shape[1], numbers.sums.gram_sq is not None
-        self.heaviest: int = self._kernel.heaviest
-        self.renew = self._kernel.renew
-
-    @property
-    def numbers(self) -> MixtureNumbers:
-        memories = [self.memory(j) for j in range(len(self.weights))]
-        gram, gram_sq, cross = zip(*memories, strict=True)
-        sums = Sums(np.stack(gram), np.stack(gram_sq) if self._squared else None, np.stack(cross))
-        return MixtureNumbers(sums, self.stats, self.log_weights)
-
-    def bounds(self, j: int, arms: np.ndarray, width: Width) -> Pair:
-        if arms.size < MANY_NUMBERS or self.blocks is not None:
-            index, bonus = np.empty(len(arms)), np.empty(len(arms))
-            if self._kernel.bounds(j, *_width_and_arms(width, arms), index, bonus):
-                return index, bonus
-        return upper_bounds(*self.memory(j).estimate(arms, width), width.radius)
-
-    def spread(self, j: int, arms: np.ndarray, width: Width) -> Pair:
-        if self.blocks is not None and not self._squared:
-            mean, rows = np.empty(len(arms)), np.empty(arms.shape)
-            if self._kernel.spread(j, *_width_and_arms(width, arms), mean, rows):
-                return mean, rows
-        return self.memory(j).spread(arms, width)
-
-    def learn(self, features: np.ndarray, *numbers: float) -> float:
-        sample = features, *numbers
-        squared_error = self._kernel.learn(*sample)
-        if squared_error is None:
-            error, variance = self.numbers.sums.forecast(features, numbers[0])
-            squared_error = self._kernel.learn_forecast(*sample, error, variance)
-        self.heaviest = self._kernel.heaviest
-        return squared_error
-
-    def arrange(self, blocks: FeatureBlocks) -> None:
-        """Let the matrices have entries for other blocks, which cover all that they know."""
-        self._kernel.arrange(blocks.layout)
-        self.blocks = blocks
-
-    def memory(self, j: int) -> Sums:
-        """Return the sums of one memory, with whole matrices."""
-        gram, gram_sq = np.empty((2, self._dim, self._dim))
-        sums = Sums(gram, gram_sq if self._squared else None, np.empty(self._dim))
-        self._kernel.read(j, *sums)
-        return sums
-
-
-def _width_and_arms(width: Width, arms: np.ndarray) -> tuple[Any, ...]:
-    """Return the arguments that C takes for a width and arms."""
-    return width.radius, width.variance, *(width.waiting or (None, None)), np.ascontiguousarray(arms)
