@@ -1,5 +1,6 @@
 """Features in blocks are learnt from as blocks, with the numbers of full matrices."""
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,7 @@ def test_blocks_decide_as_the_definition(name: str, late: bool, kind: str) -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_bandit_that_was_saved_decides_the_same(kind: str, tmp_path: Path) -> None:
-    """Its blocks are found anew, so that the last digits of an index may be others."""
+    """Its blocks are found again, so that the last digits of an index may be others."""
     bandit, _ = pair("adaptive_lin_ucb")
     lead((bandit,), kind, 50, 0, late=True, noise=0.1)
     bandit.save(tmp_path / "agent.safetensors")
@@ -130,6 +131,20 @@ def test_a_bandit_that_was_saved_decides_the_same(kind: str, tmp_path: Path) -> 
     assert bits(again.state) == bits(bandit.state)
     lead((bandit, again), kind, 50, 1, late=True, noise=0.1)
     assert bits(again.state.base.gram) == bits(bandit.state.base.gram)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_looking_changes_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, alone = (pair("adaptive_lin_ucb")[0] for _ in range(2))
+
+    def look(*given: Any, decide: Callable[..., Any] = seen.decide, **options: Any) -> Any:
+        seen.scores(np.ones((2, ARMS * INNER)))
+        assert bits(seen.state) == bits(Bandit.from_bytes(seen.to_bytes()).state)
+        return decide(*given, **options)
+
+    monkeypatch.setattr(seen, "decide", look)
+    lead((seen, alone), kind, 60, 0, late=True, noise=0.1)
+    assert bits(seen.state) == bits(alone.state)
 
 
 @pytest.mark.parametrize("draws", [dict(num_draws=5), {}], ids=["many draws", "one draw"])
@@ -163,11 +178,11 @@ def test_blocks_of_arms_and_of_categories_are_found() -> None:
 
 def test_any_relation_has_blocks_that_cover_it() -> None:
     rng = np.random.default_rng(1)
-    for density in (0.0, 0.02, 0.1, 0.3, 1.0):
+    for density, in_order in itertools.product((0.0, 0.02, 0.1, 0.3, 1.0), (False, True)):
         for dim in (1, 2, 7, 30):
             met = np.tril(rng.uniform(size=(dim, dim)) < density)
             met = met | met.T | np.eye(dim, dtype=bool)
-            blocks = FeatureBlocks(met)
+            blocks = FeatureBlocks(met, in_order=in_order)
             assert blocks.covers_all(met)
             assert sorted(blocks.layout[0]) == [*range(dim)]
             KERNEL(

@@ -170,6 +170,7 @@ class Bandit(SavedBandit):
                 arm = self._decider.draws.arm(offer.policy, self._num_rounds)
             choice, chances = offer.choice(arm), offer.chances
             name = None if names is None else as_id(names[arm], "names")
+            self._decider.expect(choice)
             id = self._pending.add(choice, id, moment, name)
             self._num_rounds += 1
         return Decision(arm, id, choice.value, choice.bonus, chances.item(arm), chances, offer.scores, moment)
@@ -238,6 +239,8 @@ class Bandit(SavedBandit):
             for id, entry in entries:
                 if (name is not None and entry.name == name) or entry.choice.features[block].any():
                     self._pending.remove(id, Outcome.EXPIRED)
+                else:
+                    self._decider.expect(entry.choice)
             return len(entries) - len(self._pending.waiting)
 
     def _offer(self, features: Any, moment: float, sums: WaitingSums | None) -> Offer:

@@ -153,6 +153,19 @@ class MixtureDecider:
         bonus *= radius
         return mean + bonus, bonus
 
+    def expect(self, choice: Choice) -> None:
+        features = choice.features
+        if self._extends:
+            (features,), (given,) = self._sample
+            given[:] = choice.features  # in any unit
+        self._cover(features)
+
+    def _cover(self, features: np.ndarray) -> None:
+        """Let the mixture have entries for all pairs of a sample."""
+        blocks = self._mixture.blocks
+        if blocks is not None and not blocks.covers(features):
+            self._mixture = self._mixture.arranged(blocks.extended())
+
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         features, agent = choice.features, self.agent
         if self._extends:
@@ -170,10 +183,8 @@ class MixtureDecider:
         share, limit = agent.sharing.share_at(self._tick + 1), math.inf
         if self._outlier and variance > 0 and self._errors.count >= FIRST_CLIPPED:
             limit = self._outlier * (1 + EARLY / self._errors.count) * math.sqrt(variance)
-        blocks, last = self._mixture.blocks, len(self._bases) - 1
-        if blocks is not None and not blocks.covers(features):
-            self._mixture = self._mixture.arranged(blocks.extended())
-        mixture = self._mixture
+        self._cover(features)
+        mixture, last = self._mixture, len(self._bases) - 1
         square = mixture.learn(features, reward, weight, degrees, degrees * variance, share, limit)
         rate, (error_weight, squares, total, seen) = agent.noise_forgetting.rate, self._errors
         self._error_weight_sq = rate * rate * self._error_weight_sq + 1
