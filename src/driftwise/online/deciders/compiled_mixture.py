@@ -94,14 +94,20 @@ class CompiledMixture:
     def bounds(self, j: int, arms: np.ndarray, width: Width) -> Pair:
         if arms.size < MANY_NUMBERS or self.blocks is not None:
             index, bonus = np.empty(len(arms)), np.empty(len(arms))
-            if self._kernel.bounds(j, *_width_and_arms(width, arms), index, bonus):
+            radius, _, variance, waiting = width
+            gram, scale = waiting or (None, None)
+            arms = np.ascontiguousarray(arms)
+            if self._kernel.bounds(j, radius, variance, gram, scale, arms, index, bonus):
                 return index, bonus
         return upper_bounds(*self.memory(j).estimate(arms, width), width.radius)
 
     def spread(self, j: int, arms: np.ndarray, width: Width) -> Pair:
         if self.blocks is not None and not self._squared:
             mean, rows = np.empty(len(arms)), np.empty(arms.shape)
-            if self._kernel.spread(j, *_width_and_arms(width, arms), mean, rows):
+            radius, _, variance, waiting = width
+            gram, scale = waiting or (None, None)
+            arms = np.ascontiguousarray(arms)
+            if self._kernel.spread(j, radius, variance, gram, scale, arms, mean, rows):
                 return mean, rows
         return self.memory(j).spread(arms, width)
 
@@ -128,8 +134,3 @@ class CompiledMixture:
         sums = Sums(gram, gram_sq if self._squared else None, np.empty(self._dim))
         self._kernel.read(j, *sums)
         return sums
-
-
-def _width_and_arms(width: Width, arms: np.ndarray) -> tuple[Any, ...]:
-    """Return the arguments that C takes for a width and arms."""
-    return width.radius, width.variance, *(width.waiting or (None, None)), np.ascontiguousarray(arms)

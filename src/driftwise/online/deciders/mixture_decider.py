@@ -154,17 +154,17 @@ class MixtureDecider:
         return mean + bonus, bonus
 
     def expect(self, choice: Choice) -> None:
-        features = choice.features
-        if self._extends:
-            (features,), (given,) = self._sample
-            given[:] = choice.features  # in any unit
-        self._cover(features)
+        if self._mixture.blocks is not None:
+            features = choice.features
+            if self._extends:
+                (features,), (given,) = self._sample
+                given[:] = choice.features  # in any unit
+            self._cover(features)
 
     def _cover(self, features: np.ndarray) -> None:
         """Let the mixture have entries for all pairs of a sample."""
-        blocks = self._mixture.blocks
-        if blocks is not None and not blocks.covers(features):
-            self._mixture = self._mixture.arranged(blocks.extended())
+        if not self._mixture.blocks.covers(features):
+            self._mixture = self._mixture.arranged(self._mixture.blocks.extended())
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         features, agent = choice.features, self.agent
@@ -183,7 +183,8 @@ class MixtureDecider:
         share, limit = agent.sharing.share_at(self._tick + 1), math.inf
         if self._outlier and variance > 0 and self._errors.count >= FIRST_CLIPPED:
             limit = self._outlier * (1 + EARLY / self._errors.count) * math.sqrt(variance)
-        self._cover(features)
+        if self._mixture.blocks is not None:
+            self._cover(features)
         mixture, last = self._mixture, len(self._bases) - 1
         square = mixture.learn(features, reward, weight, degrees, degrees * variance, share, limit)
         rate, (error_weight, squares, total, seen) = agent.noise_forgetting.rate, self._errors
