@@ -25,9 +25,7 @@ class FeatureBlocks:
         together = np.flatnonzero(counts[self._order] > 1)
         parents = _parents(met, self._order, together)
         num_children = np.bincount(parents, minlength=dim + 1)[:-1]
-        begins = np.append(
-            True, (parents[:-2] != places[1:]) | (num_children[1:] > 1)
-        )  # a run, which is a path
+        begins = np.append(True, (parents[:-2] != places[1:]) | (num_children[1:] > 1))  # a run
         starts = np.append(np.flatnonzero(begins), dim)
         runs = begins.cumsum() - 1
         ends = starts[runs + 1]
@@ -45,9 +43,8 @@ class FeatureBlocks:
             self._stored[start:end] = self._stored[parents[start]]
             self._stored[start:end, start:end] = True
         sizes = self._stored[starts[:-1]].sum(axis=1)
-        self.cost = float(
-            np.sum((sizes[runs] + starts[runs] - places) ** 2) / 2
-        )  # multiplications of a factor
+        lengths = sizes[runs] + starts[runs] - places  # of rows
+        self.cost = float(lengths.dot(lengths) / 2)  # multiplications of a factor
 
     def covers(self, features: np.ndarray) -> bool:
         """Return whether there are entries for all pairs of a sample `[d]`, and note that these have met."""
