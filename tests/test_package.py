@@ -17,7 +17,7 @@ from tools.architecture_diagram import CONTENTS, IMAGE, layers
 from tools.generated import generated
 
 import driftwise as dw
-from driftwise.online.deciders.compiled import KERNEL
+from driftwise.online.deciders.compiled_mixture import KERNEL
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "driftwise"

@@ -13,7 +13,7 @@ from driftwise.algorithms.unknown_variation.adaptive import mixture
 from driftwise.base import ArgumentError, Spec
 from driftwise.base.arrays import map_tree
 from driftwise.online import Bandit
-from driftwise.online.deciders import MixtureDecider, RoundDraws, mixture_decider
+from driftwise.online.deciders import MixtureDecider, RoundDraws, compiled_mixture, mixture_decider
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, anchor_life
 from driftwise.online.deciders.definition import Choice
 from driftwise.online.limits import run_silently
@@ -60,7 +60,7 @@ def test_a_batch_is_learnt_as_its_definition_says(sizes, kind, compiled, seed):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mixture_decider, "LARGEST_PART", 9)
         if not compiled:
-            patch.setattr(mixture_decider, "KERNEL", None)
+            patch.setattr(compiled_mixture, "KERNEL", None)
         decider, expected, theta = MixtureDecider(agent, RoundDraws(0)), defined(agent), rng.normal(size=2)
         for number, size in enumerate(sizes):
             rows = rng.normal(size=(size, 2))

@@ -179,6 +179,7 @@ class Bandit(SavedBandit):
                 arm = self._decider.draws.arm(offer.policy, self._num_rounds)
             choice, chances = offer.choice(arm), offer.chances
             name = None if names is None else as_id(names[arm], "names")
+            self._decider.expect(choice)
             id = self._pending.add(choice, id, moment, name)
             self._num_rounds += 1
         return Decision(arm, id, choice.value, choice.bonus, chances.item(arm), chances, offer.scores, moment)
@@ -258,11 +259,12 @@ class Bandit(SavedBandit):
         block = require_coordinates(coordinates, self._dim)
         with np.errstate(all="ignore"), self._lock:
             self._decider.state = renew_state(self._decider.state, block, self.agent)
-            gone = [
-                id
-                for id, entry in self._pending.waiting.items()
-                if (name is not None and entry.name == name) or entry.choice.features[block].any()
-            ]
+            gone = []
+            for id, entry in self._pending.waiting.items():
+                if (name is not None and entry.name == name) or entry.choice.features[block].any():
+                    gone.append(id)
+                else:
+                    self._decider.expect(entry.choice)
             self._pending.remove(gone, Outcome.EXPIRED)
             return len(gone)
 

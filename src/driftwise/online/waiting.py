@@ -9,6 +9,7 @@ import numpy as np
 
 from driftwise.online.tensors import Tensors, require_sound, with_leaves
 
+_SPARSE = 0.3  # share of columns in use below which the others are left out
 _MANY = 1000  # removals, beside as many as are left, after which rounding is removed
 
 
@@ -45,8 +46,7 @@ class WaitingSums:
         if not self._new and not self._summed:
             return None
         if self._new:
-            rows = self._with_ones([features for _, features in self._new.values()])
-            self._gram += rows.T.dot(rows)
+            self._add(self._with_ones([features for _, features in self._new.values()]), 1.0)
             self._summed.update(self._new)
             self._new.clear()
         self._first_new = number
@@ -80,10 +80,18 @@ class WaitingSums:
             elif number >= first:
                 self._summed[id] = number, features
 
+    def _add(self, rows: np.ndarray, sign: float) -> None:
+        """Add the outer products of rows, which may be mostly zeros, times a sign."""
+        used = np.flatnonzero(rows.any(axis=0))
+        if len(used) > _SPARSE * rows.shape[1]:
+            self._gram += sign * rows.T.dot(rows)
+        else:
+            inner = rows[:, used]
+            self._gram[used[:, None], used] += sign * inner.T.dot(inner)
+
     def _subtract(self, ids: list[str]) -> None:
         """Remove decisions that are in the sum."""
-        rows = self._with_ones([self._summed.pop(id)[1] for id in ids])
-        self._gram -= rows.T.dot(rows)
+        self._add(self._with_ones([self._summed.pop(id)[1] for id in ids]), -1.0)
         self._num_removed += len(ids)
         if not self._summed:
             self._gram[:] = 0

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from driftwise.algorithms.unknown_variation.expanding import MapsState, MixtureOfMaps, map_features
-from driftwise.online.deciders.definition import Choice, Offer, RoundDraws
+from driftwise.online.deciders.definition import Choice, Decider, Offer, RoundDraws
 from driftwise.online.deciders.mixture_decider import MixtureDecider
 
 
-class MapsDecider:
+class MapsDecider(Decider):
     """`MixtureOfMaps` of mixtures that `MixtureDecider` supports."""
 
     def __init__(self, agent: MixtureOfMaps, draws: RoundDraws, deciders: list[Any]) -> None:
@@ -37,6 +37,11 @@ class MapsDecider:
             waiting = self.agent.waiting_of(name, waiting)
         mapped = map_features(name, arms, self.agent.blocks)
         return self._deciders[name].offer(mapped, number, time, waiting)._replace(arms=arms)
+
+    def expect(self, choice: Choice) -> None:
+        for name, decider in self._deciders.items():
+            mapped = map_features(name, choice.features, self.agent.blocks)
+            decider.expect(choice._replace(features=mapped))
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         scores = []

@@ -1,8 +1,4 @@
-"""The fast form of mixtures of memories: all of them learn at once, and one of them decides.
-
-In few dimensions `_mixture.c` does the work, which comes with the wheel for Linux, or is compiled where a
-compiler is present when driftwise is installed. NumPy computes the same numbers to rounding.
-"""
+"""The fast form of mixtures of memories: all of them learn at once, and one of them decides."""
 
 import math
 import operator
@@ -23,15 +19,14 @@ from driftwise.base.arrays import map_tree
 from driftwise.base.part import index_part
 from driftwise.base.random import draw_normal, fold
 from driftwise.base.types import Forecast, Key, Moments, Radius
-from driftwise.online.deciders.anchored_memories import AnchoredMemories
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, anchor_life
 from driftwise.online.deciders.batches import forecast_rows, learn_batch, robust_variance
-from driftwise.online.deciders.compiled import KERNEL, CompiledMixture
+from driftwise.online.deciders.compiled_mixture import make_mixture
 from driftwise.online.deciders.definition import Choice, Decider, Offer, Pair, RoundDraws
-from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, Width
+from driftwise.online.deciders.memories import MixtureNumbers, Sums, WaitingGram, Width
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import ConfidenceRadius, Thompson
-from driftwise.parts.noise import ErrorSums, NoiseSums
+from driftwise.parts.noise import MAX_SQUARE, ErrorSums, NoiseSums
 from driftwise.parts.radii import GrowingRadius
 
 LARGEST_PART = 256  # rewards that are forecast together
@@ -59,8 +54,8 @@ class MixtureDecider(Decider):
         self._counts = isinstance(radius, ConfidenceRadius) and radius.information == "count"
         self._prior = np.array(agent.sharing.prior(state.log_weights))
         self._dim, self._extends = base.spec.dim, agent.origin == "learnt"
-        self._is_large = self._dim >= MIN_ANCHORED_DIM
-        self._least_batch = anchor_life(self._dim) if self._is_large else 2  # with fewer, anchors go on
+        is_large = self._dim >= MIN_ANCHORED_DIM
+        self._least_batch = anchor_life(self._dim) if is_large else 2  # with fewer, anchors go on
         self._learns_prior = base.prior == "learnt"
         self._rows, self._sample = _extended_rows(0, self._dim), _extended_rows(1, self._dim)
         self.state = state
@@ -81,8 +76,11 @@ class MixtureDecider(Decider):
     @state.setter
     def state(self, state: MixtureState) -> None:
         """Copy the state into arrays of its own and Python's numbers."""
-        self._state = own = map_tree(lambda leaf: np.array(leaf, order="C"), state)
+        own = map_tree(lambda leaf: np.array(leaf, order="C"), state)
         base, (moments, total) = own.base, own.base.noise
+        self._state = own._replace(
+            base=base._replace(gram=None, gram_sq=None, cross=None)
+        )  # these may be large
         errors = moments.weight, moments.weight_sq, moments.cross.ravel(), total.ravel()
         gram_sq = None if base.gram_sq is None else base.gram_sq[:, 0]
         sums = Sums(base.gram[:, 0], gram_sq, base.cross[:, 0, :, 0])
@@ -94,16 +92,14 @@ class MixtureDecider(Decider):
         self._error_weight_sq = common.weight_sq.item()
         self._variance = self.agent.noise.variance(self._errors)
 
-    def _make_mixture(self, numbers: MixtureNumbers) -> "NumpyMixture | CompiledMixture":
+    def _make_mixture(self, numbers: MixtureNumbers, blocks: Any = None) -> Any:
         given = self._rates, self._ridges, self._prior, numbers
-        if self._is_large:
-            return NumpyMixture(*given, AnchoredMemories)
-        return NumpyMixture(*given) if KERNEL is None else CompiledMixture(*given)
+        return make_mixture(*given, blocks, in_order=self._samples)
 
     def offer(
         self, arms: np.ndarray, number: int, time: float = 0.0, waiting: np.ndarray | None = None
     ) -> Offer:
-        unit, rows = 1.0, arms
+        unit, rows, scaled = 1.0, arms, None
         if self._extends:
             unit, (rows, given) = math.sqrt(self._variance) or 1.0, self._rows
             if len(rows) != len(arms):
@@ -113,16 +109,18 @@ class MixtureDecider(Decider):
                 length = feature_unit(np.sqrt(np.vecdot(arms, arms).max(keepdims=True))).item()
             np.divide(arms, length, given)
             if waiting is not None:
-                scale = np.full(self._dim, 1 / length)
-                scale[-1] = CONSTANT
-                waiting = scale[:, None] * scale * waiting
+                scaled = WaitingGram(waiting, np.full(self._dim, 1 / length))
+                scaled.scale[-1] = CONSTANT
         elif waiting is not None:
-            waiting = np.ascontiguousarray(waiting[:-1, :-1])
+            scaled = WaitingGram(np.ascontiguousarray(waiting[:-1, :-1]), np.ones(self._dim))
+        blocks = self._mixture.blocks
+        if scaled is not None and blocks is not None and not blocks.covers_all(scaled.gram):
+            self._mixture = self._mixture.arranged(blocks.extended(scaled.gram))
         key = None if self._leads and not self._samples else self.draws.key(number)
         mixture = self._mixture
         if self._num_draws == 1:
             j = mixture.heaviest if self._leads else int(self.agent.choose_memory(mixture.log_weights, key))
-            index, bonus = self._indices(j, rows, key, waiting)
+            index, bonus = self._indices(j, rows, key, scaled)
             offer = Offer.of_best(arms, index, bonus, self.agent, unit)
             index += self._origin  # also in the offer
             return offer
@@ -131,10 +129,10 @@ class MixtureDecider(Decider):
         index, bonus = np.empty((2, len(keys), len(arms)))
         for j in np.unique(deciding).tolist():
             of_j = deciding == j
-            index[of_j], bonus[of_j] = self._indices(j, rows, keys[of_j], waiting)
+            index[of_j], bonus[of_j] = self._indices(j, rows, keys[of_j], scaled)
         return Offer.of_shares(arms, index, bonus, self.agent, unit, self._origin)
 
-    def _indices(self, j: int, arms: np.ndarray, keys: Key | None, waiting: np.ndarray | None) -> Pair:
+    def _indices(self, j: int, arms: np.ndarray, keys: Key | None, waiting: WaitingGram | None) -> Pair:
         """Return indices of arms in a memory and their exploration part: `[N]`, or `[n, N]` for n keys."""
         base, tick, radius, mixture = self._state.base, self._tick, self._radii[j], self._mixture
         weight, weight_sq, error_weight, _, squares, total = mixture.stats[:, j].tolist()
@@ -146,7 +144,7 @@ class MixtureDecider(Decider):
                 radius = radius.value(self._dim, weight)
             elif self._follows:
                 gram, ridge, epoch = mixture.memory(j).gram[None], base.ridge.item(j), base.epoch.item(j)
-                gram = gram if waiting is None else gram + waiting
+                gram = gram if waiting is None else gram + waiting.matrix
                 moments = Moments(gram, None, gram, ridge, tick, weight, weight_sq, epoch, ())
                 radius = np.asarray(radius.at(moments)).item()
             variance = self._bases[j].noise.variance(ErrorSums(error_weight, squares, total, tick))
@@ -156,7 +154,7 @@ class MixtureDecider(Decider):
         width = Width(radius, base.ridge.item(j), variance if self._learns_prior else 0.0, waiting)
         if not self._samples:
             return mixture.bounds(j, arms, width)
-        mean, spread = mixture.memory(j).spread(arms, width)
+        mean, spread = mixture.spread(j, arms, width)
         bonus = draw_normal(keys, self._dim, np.float64).dot(spread.T)
         bonus *= radius
         return mean + bonus, bonus
@@ -180,6 +178,19 @@ class MixtureDecider(Decider):
         top -= 0.5 * math.log(math.pi * degrees * variance)
         return top - 0.5 * (math.log1p(doubt) + (degrees + 1) * math.log1p(square))
 
+    def expect(self, choice: Choice) -> None:
+        if self._mixture.blocks is not None:
+            features = choice.features
+            if self._extends:
+                (features,), (given,) = self._sample
+                given[:] = choice.features  # in any unit
+            self._cover(features)
+
+    def _cover(self, features: np.ndarray) -> None:
+        """Let the mixture have entries for all pairs of a sample."""
+        if not self._mixture.blocks.covers(features):
+            self._mixture = self._mixture.arranged(self._mixture.blocks.extended())
+
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         features, agent = choice.features, self.agent
         if self._extends:
@@ -191,6 +202,8 @@ class MixtureDecider(Decider):
         if weight != 1:  # √n times the mean of n rewards has the noise of one
             root = math.sqrt(weight)
             features, reward = root * features, root * reward
+        if self._mixture.blocks is not None:
+            self._cover(features)
         degrees, variance = agent.noise.capped_degrees(self._errors), self._variance
         share, limit = (
             agent.sharing.share_at(self._tick + 1),
@@ -214,10 +227,13 @@ class MixtureDecider(Decider):
             if not self._tick:
                 self._set_origin(rows[0], float(np.median(targets)))
             rows, targets = self.agent.extend(rows, self._unit), targets - self._origin
+        for row in rows:
+            if self._mixture.blocks is not None:
+                self._cover(row)
         numbers, num_parts = self._mixture.numbers, -(-len(rows) // LARGEST_PART)
         for part in zip(*(np.array_split(array, num_parts) for array in (rows, targets)), strict=True):
             numbers = self._learn_part(numbers, *part)
-        self._mixture = self._make_mixture(numbers)
+        self._mixture = self._make_mixture(numbers, self._mixture.blocks)
         self._renew_if_due()
 
     def _learn_part(self, numbers: MixtureNumbers, rows: np.ndarray, targets: np.ndarray) -> MixtureNumbers:
