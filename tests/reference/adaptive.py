@@ -85,8 +85,8 @@ class Noise:
     def variance(self) -> float:
         """`s²`."""
         weights, squares = np.array(self._weights()), np.array(self.squares)
-        known = squares[self.lost :]
-        prior = float(known.mean()) if known.size else 1.0
+        known = len(squares) - self.lost
+        prior = float(squares.sum()) / known if known > 0 else 1.0
         return (self.count * prior + float(weights @ squares)) / self.degrees
 
     def score(self, error: float, doubt: float) -> float:

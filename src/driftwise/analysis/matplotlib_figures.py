@@ -163,6 +163,11 @@ def figure_bytes(drawing: Drawing, **options: Any) -> bytes:
     return content
 
 
+def png_bytes(drawing: Drawing) -> bytes:
+    """Return a figure as PNG."""
+    return figure_bytes(drawing, format="png", dpi=150)
+
+
 def image_tag(drawing: Drawing, text: str, dpi: int) -> str:
     """Return a figure as an HTML element, with a text for readers who do not see it."""
     picture = base64.b64encode(figure_bytes(drawing, format="png", dpi=dpi)).decode()
