@@ -58,7 +58,7 @@ def fixed_share(run: MixtureTrace) -> Sides:
 
 @lemma("ours", "identity", "known_index", "known_radius")
 def mixture_index(run: MixtureSnapshot) -> Sides:
-    """Q of the heaviest or the drawn memory."""
+    """Q = φᵀw_j + B_j, of the heaviest or the drawn memory j."""
     memory = run.deciding
     index = memory.learnt @ memory.features.T + reference.recomputed_bonus(memory)
     return run.played.of_pairs(run.played.plan.q), index + run.start.origin
@@ -66,7 +66,7 @@ def mixture_index(run: MixtureSnapshot) -> Sides:
 
 @lemma("ours", "identity", "successors")
 def mixture_value(run: MixtureSnapshot) -> Sides:
-    """V of the heaviest or the drawn memory."""
+    """V = clip(max_a Q_j), of the heaviest or the drawn memory j."""
     return run.played.plan.values, reference.clip_values(run.deciding, run.deciding.plan.q.max(-1))
 
 
