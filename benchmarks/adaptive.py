@@ -32,8 +32,6 @@ LEFT_OUT = (
 )
 CHOICES: dict[str, dict[str, Any]] = {
     "default": {},
-    "mixture": dict(decision="mixture"),
-    "total variance": dict(decision="variance"),
     "share 0.001": dict(share=0.001),
     "share 0.01": dict(share=0.01),
     "no favour": dict(favour=0.0),
@@ -41,7 +39,6 @@ CHOICES: dict[str, dict[str, Any]] = {
     "favour 0.5": dict(favour=0.5),
     "no fresh start": dict(fresh="never"),
     "memories to 512": dict(longest=512),
-    "weights of each step": dict(weighing="per_step"),
 }
 
 

@@ -1,10 +1,9 @@
-"""Limits of memory that tunes itself: a late jump, a wrong prior, and the cost of many memories.
+"""Limits of memory that tunes itself: a late jump, and the cost of many memories.
 
-    python -m benchmarks.adaptive_limits [late] [prior] [cost]
+    python -m benchmarks.adaptive_limits [late] [cost]
 
-`late` has the regret of the 1,000 rounds after a jump that comes after 1,000 or after 900,000 rounds. `prior`
-has the regret with a prior noise scale that is wrong by a factor of ten, relative to the default, which has
-none. `cost` has the time of a simulation relative to one agent's, by the number of memories.
+`late` has the regret of the 1,000 rounds after a jump that comes after 1,000 or after 900,000 rounds.
+`cost` has the time of a simulation relative to one agent's, by the number of memories.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +18,7 @@ import numpy as np
 
 import driftwise as dw
 from driftwise.algorithms import adaptive_lin_ucb, adaptive_opt_wlsvi, d_lin_ucb, opt_wlsvi
-from driftwise.environments import LinearBandit, combination_lock, russac_abrupt, russac_smooth
+from driftwise.environments import LinearBandit, combination_lock, russac_abrupt
 from driftwise.environments.arms import FreshArms
 from driftwise.environments.paths import abrupt_path
 
@@ -37,31 +35,6 @@ def late() -> None:
         weights = [each[..., -1] for name, each in result.diagnostics.items() if name.startswith("weight")]
         error = paid.std(ddof=1) / np.sqrt(num_runs)
         print(f"jump after {jump:7}: {paid.mean():.1f} ± {error:.1f}, least weight {np.min(weights):.2g}")
-
-
-def prior() -> None:
-    """Regret with a prior noise scale, relative to none."""
-    for make in (russac_abrupt, russac_smooth):
-        environment = make(num_rounds=6000)
-        agent = adaptive_lin_ucb(environment.spec)
-        told = {scale: with_prior(agent, scale) for scale in (0.1, 1.0, 10.0)}
-        for num_episodes in (1000, 6000):
-            run: dict[str, Any] = dict(
-                num_episodes=num_episodes, num_runs=32, seed=7, record_every=num_episodes
-            )
-            regret = {
-                scale: dw.simulate(each, environment, **run).cumulative_regret[:, -1].mean()
-                for scale, each in {0.0: agent, **told}.items()
-            }
-            ratios = ", ".join(f"σ₀ = {scale}: {regret[scale] / regret[0.0]:.2f}" for scale in told)
-            print(f"{make.__name__}, {num_episodes} rounds: {ratios}")
-
-
-def with_prior(agent: Any, scale: float) -> Any:
-    """The mixture with a prior noise scale, of its scores and of the exploration of its memories."""
-    num = len(agent.base.forgetting.rate)
-    base = replace(agent.base, noise=replace(agent.base.noise, scale=(scale,) * num))
-    return replace(agent, base=base, noise=replace(agent.noise, scale=scale))
 
 
 def cost() -> None:
@@ -91,5 +64,5 @@ def least_time(function: Callable[[], Any]) -> float:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ("late", "prior", "cost"):
-        {"late": late, "prior": prior, "cost": cost}[name]()
+    for name in sys.argv[1:] or ("late", "cost"):
+        {"late": late, "cost": cost}[name]()

@@ -6,9 +6,9 @@ The table is over rounds in which several anchors are set (see `Anchored`), by a
 sample for each dimension before. It is against hand-written NumPy that makes the inverse anew in every round,
 in turns and within one run. The last column is the time of all processors, the thread that makes anchors
 included; where decisions come without a pause it needs a second one. `benchmarks.online` has few dimensions.
-Then 200,000 decisions wait, and the longest decision while the agent is saved stands beside the longest one
-else. The collector of garbage is told to leave alone what waits, as docs/online-bandits.md advises: it would
-be measured instead.
+Then come features in blocks, whose rewards come at once or 20 rounds late. Then 200,000 decisions wait, and
+the longest decision while the agent is saved stands beside the longest one else. The collector of garbage is
+told to leave alone what waits, as docs/online-bandits.md advises: it would be measured instead.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from statistics import mean, median
 from typing import NamedTuple
@@ -30,6 +32,7 @@ from driftwise.online import Bandit
 NUM_ARMS, TURN = 20, 10
 LIMITS = {200: (0.8, 1.2), 500: (0.4, 0.4), 1000: (0.3, 0.25)}  # of the ratio to hand-written code
 ROUNDS = 260
+BLOCK_ROUNDS, BLOCK_DELAY, BLOCK_LIMIT = 1000, 20, 0.5  # milliseconds, where rewards come at once
 WAITING, LONGEST = 200_000, 5.0  # decisions; milliseconds
 
 
@@ -70,6 +73,36 @@ def timed(dim: int) -> list[Times]:
     return [Times(passed[TURN:], used[1:]) for passed, used in times]
 
 
+def categories(rng: np.random.Generator) -> np.ndarray:
+    """Return two arms, each with a block of a constant and one of 300 categories."""
+    chances = 1 / np.arange(1.0, 301)
+    category = np.eye(300)[rng.choice(300, p=chances / chances.sum())]
+    return np.kron(np.eye(2), np.append(1.0, category))
+
+
+def contexts(rng: np.random.Generator) -> np.ndarray:
+    """Return 40 arms, each with a block of 22 numbers."""
+    return np.kron(np.eye(40), rng.normal(size=22) / 5)
+
+
+def timed_in_blocks(
+    make_arms: Callable[[np.random.Generator], np.ndarray], algorithm: str, delay: int
+) -> list[float]:
+    """Milliseconds for a decision and a reward, after half of the rounds."""
+    rng, waiting, passed = np.random.default_rng(0), deque[tuple[str, float]](), list[float]()
+    dim = make_arms(rng).shape[1]
+    bandit, weights = Bandit(algorithm, dim=dim), rng.normal(size=dim)
+    for _ in range(BLOCK_ROUNDS):
+        arms = make_arms(rng)
+        started = time.perf_counter()
+        decision = bandit.decide(arms)
+        waiting.append((decision.id, float(arms[decision.arm] @ weights + 0.2 * rng.normal())))
+        if len(waiting) > delay:
+            bandit.learn(*waiting.popleft())
+        passed.append(1e3 * (time.perf_counter() - started))
+    return passed[BLOCK_ROUNDS // 2 :]
+
+
 def longest_decisions(bandit: Bandit) -> tuple[float, float]:
     """Milliseconds of the longest decision while an agent is saved, and while it is not."""
     arms = np.random.default_rng(0).normal(size=(NUM_ARMS, 10)) / 10
@@ -104,6 +137,13 @@ def main() -> int:
             row = f"{median(passed):.2f} | {average:.2f} | {max(passed):.1f} | {mean(used):.2f}"
             print(f"| {dim} | {name} | {row} |")
         failures += sum(each > limit * means[0] for each, limit in zip(means[1:], limits, strict=True))
+    print("\n| features in blocks | | at once, ms | mean | late, ms | mean |\n|---|---|---|---|---|---|")
+    for name, make_arms in (("602: 2 of [1, 300 categories]", categories), ("880: 40 of 22", contexts)):
+        for algorithm in ("adaptive_lin_ucb", "adaptive_lin_ts"):
+            soon, late = (timed_in_blocks(make_arms, algorithm, delay) for delay in (0, BLOCK_DELAY))
+            failures += algorithm == "adaptive_lin_ucb" and median(soon) > BLOCK_LIMIT
+            row = " | ".join(f"{function(each):.2f}" for each in (soon, late) for function in (median, mean))
+            print(f"| {name} | `{algorithm}` | {row} |", flush=True)
     print(f"\nlongest decision with {WAITING:,} waiting")
     bandits = (
         Bandit("d_lin_ucb", dim=10, max_pending=WAITING, rate=0.99, noise_scale=0.1),

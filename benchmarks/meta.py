@@ -15,7 +15,6 @@ import argparse
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import jax
 
@@ -56,10 +55,8 @@ def wrapped(base: Agent, weighted: Agent, one_rate: Agent, num_episodes: int) ->
     }
 
 
-def mixtures(recipe: Callable[..., MixtureOfMemories], spec: Any, decisions: Sequence[str]) -> Pairs:
-    made = {decision: recipe(spec, decision=decision) for decision in decisions}
-    name = f"`{recipe.__name__}`, J = {made[decisions[0]].num_memories}"
-    return {f"{name}, {decision}": (agent, index_part(agent.base, 5)) for decision, agent in made.items()}
+def mixture(agent: MixtureOfMemories) -> Pairs:
+    return {f"mixture, J = {agent.num_memories}, {agent.decision}": (agent, index_part(agent.base, 5))}
 
 
 def in_bandit(num_episodes: int) -> tuple[Environment, Pairs]:
@@ -68,8 +65,8 @@ def in_bandit(num_episodes: int) -> tuple[Environment, Pairs]:
     weighted = partial(d_lin_ucb, env.spec, radius=0.5)
     base = lin_ucb(env.spec, radius=0.5)
     return env, {
-        **mixtures(adaptive_lin_ucb, env.spec, ["heaviest", "mixture"]),
-        **mixtures(adaptive_lin_ts, env.spec, ["draw"]),
+        **mixture(adaptive_lin_ucb(env.spec)),
+        **mixture(adaptive_lin_ts(env.spec)),
         **wrapped(base, weighted(rate=RATES), weighted(rate=0.99), num_episodes),
     }
 
@@ -79,7 +76,7 @@ def in_mdp(num_episodes: int) -> tuple[Environment, Pairs]:
     weighted = partial(opt_wlsvi, env.spec, radius=0.5)
     base = lsvi_ucb(env.spec, radius=0.5)
     return env, {
-        **mixtures(adaptive_opt_wlsvi, env.spec, ["heaviest", "mixture"]),
+        **mixture(adaptive_opt_wlsvi(env.spec)),
         **wrapped(base, weighted(rate=RATES), weighted(rate=0.99), num_episodes),
     }
 

@@ -76,7 +76,7 @@ def find_chromium() -> str | None:
 
 
 def probe(page: str, script: str, folder: Path, *, width: int = 1200, dark: bool = False) -> dict[str, Any]:
-    """What `script` returns in the page, together with its `trouble`, `requests` and `overflow`."""
+    """What `script` returns in the page, which must have no trouble, load nothing and fit into its width."""
     chromium = find_chromium()
     assert chromium is not None
     (folder / "page.html").write_text(page.replace("<head>", "<head>" + WATCH % script, 1), encoding="utf-8")
@@ -89,7 +89,10 @@ def probe(page: str, script: str, folder: Path, *, width: int = 1200, dark: bool
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=BACKSTOP)
     found = re.search(r'<pre id="found">(.+?)</pre>', done.stdout, re.DOTALL)
     assert found, f"the page did not answer:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-    return json.loads(html.unescape(found[1]))
+    answer = json.loads(html.unescape(found[1]))
+    trouble = answer["trouble"], answer["requests"], max(answer["overflow"], 0)
+    assert trouble == ([], [], 0), trouble
+    return answer
 
 
 def visit(page: str, script: str) -> dict[str, Any]:
@@ -126,10 +129,8 @@ def visit(page: str, script: str) -> dict[str, Any]:
         ]
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        watching = threading.Thread(
-            target=lambda: answers.put({"trouble": f"it ended with {browser.wait()}"})
-        )
-        watching.start()
+        waiter = threading.Thread(target=lambda: answers.put({"trouble": f"it ended with {browser.wait()}"}))
+        waiter.start()
         try:
             found = answers.get(timeout=BACKSTOP)
         except queue.Empty:
@@ -137,8 +138,8 @@ def visit(page: str, script: str) -> dict[str, Any]:
         finally:
             server.shutdown()
             browser.terminate()
-            watching.join(BACKSTOP)
+            waiter.join(BACKSTOP)
             browser.kill()  # one that does not end when asked to
-            watching.join()
+            waiter.join()
     assert "trouble" not in found, found["trouble"]
     return found

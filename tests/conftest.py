@@ -41,6 +41,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place.get(item.path.name, len(TOGETHER)))
 
 
+@pytest.fixture
+def pretending(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is compiled, and nothing is kept but the results; all else is as always."""
+    from driftwise.simulation import running
+    from tests.experiments.test_experiments import pretend
+
+    monkeypatch.setattr(running, "run_task", pretend)
+
+
 @pytest.fixture(autouse=True)
 def any_width(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables are as wide as they like: test workers are told 80 columns, and the processes they start."""

@@ -59,7 +59,7 @@ ALERT: dict[str, Any] = dict(
 PARAMETERS: dict[str, dict[str, Any]] = {
     "ada_lsvi_ucb_restart": dict(num_episodes=NUM_EPISODES, beta_scale=0.03, block_length=12),
     "adaptive": dict(base=dict(algorithm="opt_rlsvi", scale=0.3, upper=0.8, rate=(0.75, 0.9375, 1.0))),
-    "adaptive_opt_wlsvi": dict(radius=0.4, decision="mixture"),
+    "adaptive_opt_wlsvi": dict(radius=0.4),
     "adaptive_q_learning": dict(radius=0.5, period=15),
     "borl": dict(
         base=dict(algorithm="opt_wlsvi", rate=(0.7, 0.9, 1.0), radius=0.4),
@@ -97,7 +97,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "uniform": {},
 }
 BANDIT_PARAMETERS: dict[str, dict[str, Any]] = {
-    "adaptive": dict(base=dict(algorithm="sw_lin_ucb", length=(5, 20), noise_scale=0.3), decision="variance"),
+    "adaptive": dict(base=dict(algorithm="sw_lin_ucb", length=(5, 20), noise_scale=0.3)),
     "adaptive_glb_omd": dict(shortest=4, longest=16),
     "adaptive_lin_ts": dict(shortest=4, longest=16),
     "adaptive_lin_ucb": dict(shortest=4, longest=16),

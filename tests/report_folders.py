@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import driftwise as dw
+from driftwise.base.files import write_files
 from driftwise.environments import ENVIRONMENTS, build_environment, combination_lock, drift
-from driftwise.experiments.results_folder import parquet_bytes, results_table, sealed_manifest
+from driftwise.experiments.results_folder import folder_files, results_table
 from driftwise.experiments.saved_results import random_regret
 
 NASTY = "</script><img src=x onerror=alert(1)> & ε-greedy $5_%"
@@ -40,14 +41,14 @@ def make_folder(
     generator = np.random.default_rng(0)
     lengths = np.diff([*range(0, episodes, record_every), episodes])
     after = np.arange(len(lengths)) % max(len(lengths) // 2, 1)
-    results, agents = {}, []
+    results, agents = {place: {} for place in environments}, []
     for place, (environment, config) in enumerate(environments.items()):
         for number, label in enumerate(labels[:: -1 if place % 2 else 1]):
             level = (1 + number / len(labels)) * generator.uniform(0.9, 1.1, (runs, 1))
             regret = level * np.exp(-after / (4 + number))
             own = {"agent": {"type": "Own", "rate": 0.5}, "environment": config}
             best, diagnostics = np.zeros_like(regret), (told or {}).get(label, {})
-            results[environment, label] = dw.Result(regret, -regret, best, lengths, None, own, diagnostics)
+            results[environment][label] = dw.Result(regret, -regret, best, lengths, None, own, diagnostics)
         own = {"environment": environment, "seconds": 1.5}
         agents += [{**own, "label": label, **described(label)} for label in labels]
     registered = {label: own for label, own in environments.items() if own["name"] in ENVIRONMENTS}
@@ -73,9 +74,7 @@ def make_folder(
 
 def write(folder: Path, manifest: Mapping[str, Any], table: pa.Table) -> None:
     """The files of a finished run, whatever is in them."""
-    content = parquet_bytes(table)
-    (folder / "results.parquet").write_bytes(content)
-    (folder / "manifest.json").write_bytes(sealed_manifest(manifest, content))
+    write_files(folder, folder_files(table, manifest))
 
 
 def make_grid_folder(

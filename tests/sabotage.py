@@ -142,10 +142,8 @@ def with_inverse(self: Any, inverse: Any, moments: Moments, features: Any, key: 
 
 def too_late(right: Callable) -> Callable:
     def forecast(self: LeastSquares, state: Any, features: Any, plan: Any, episode: Any) -> Any:
-        learnt = replace(self, noise=None, prior="given").update(
-            copy.deepcopy(state), features, plan, episode
-        )
-        return right(self, learnt, features, plan, episode)
+        after = replace(self, noise=None, prior="given").update(copy.deepcopy(state), features, plan, episode)
+        return right(self, after, features, plan, episode)
 
     return forecast
 
@@ -320,9 +318,7 @@ BREAKS: dict[str, dict[str, Break]] = {  # by the agent that is broken; "" for c
         "an origin off by a tenth": fields(
             MixtureOfMemories, "set_origin", origin=lambda state: 1.1 * state.origin
         ),
-        "features in another unit": fields(
-            MixtureOfMemories, "set_origin", unit=lambda state: 2 * state.unit
-        ),
+        "features in another unit": fields(MixtureOfMemories, "set_origin", unit=lambda own: 2 * own.unit),
         "a first plan in another unit": scaled(MixtureOfMemories, "planning_unit", 2.0),
         "a constant of one": lambda patch: patch.setattr(mixture, "CONSTANT", 1.0),
         "a radius that does not grow": as_if(GrowingRadius, "at", growth=lambda own: 0.0),
@@ -347,9 +343,7 @@ BREAKS: dict[str, dict[str, Break]] = {  # by the agent that is broken; "" for c
     "adaptive_opt_wlsvi": {
         "weights of the worst forecasts": weighed(np.negative),
         "scores of a forecast that is sure of itself": forecast(variance=lambda made: 0.0 * made.variance),
-        "noise of half of the squares": given(
-            LearntNoise, "update", lambda *args: (*args[:-1], args[-1] / 2)
-        ),
+        "noise of half of the squares": given(LearntNoise, "update", lambda *own: (*own[:-1], own[-1] / 2)),
         "an index that is not mixed": mixed(q=lambda plan: 0.9 * plan.q),
         "V of the mixture off by a tenth": mixed(values=lambda plan: 0.9 * plan.values),
     },

@@ -72,10 +72,8 @@ def test_every_agent_of_bandits_keeps_its_contract(name):
 def check_optimism(name: str, scale: float) -> None:
     if name in OPTIMISTIC:
         sizes: dict[str, Any] = dict(num_episodes=300, variation=0.0)
-        tuned, still = (
-            ALGORITHMS[name].tuned(SPEC, **sizes, beta_scale=scale),
-            make("latent_chains", STATIONARY),
-        )
+        tuned = ALGORITHMS[name].tuned(SPEC, **sizes, beta_scale=scale)
+        still = make("latent_chains", STATIONARY)
     else:
         sizes = dict(num_episodes=60, variation=0.0, noise_scale=0.3, radius_scale=scale)
         known = dict(changes=()) if name == "oracle_restart" else {}

@@ -135,9 +135,7 @@ def surround(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return {}
 
 
-def simulate_little(
-    agent: Any, environment: Any, num_episodes: int, num_runs: int = 1, **_: Any
-) -> dw.Result:
+def play_little(agent: Any, environment: Any, num_episodes: int, num_runs: int = 1, **_: Any) -> dw.Result:
     """In place of a simulation: two episodes on NumPy, and curves out of thin air."""
     result = made_up(agent, environment, num_episodes, num_runs, 0)
     if not grid_shape(agent):
@@ -149,7 +147,7 @@ def simulate_little(
 
 def use_stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let little of a simulation be done, beside a file to run and two folders of results."""
-    monkeypatch.setattr("driftwise.simulation.running.simulate", simulate_little)
+    monkeypatch.setattr("driftwise.simulation.running.simulate", play_little)
     monkeypatch.setattr(running, "run_task", pretend)
     for engine in ("Processes", "RayCluster"):  # there may be no cluster, and no GPU
         monkeypatch.setattr(f"driftwise.simulation.engines.{engine}", lambda *given: None)
@@ -347,9 +345,8 @@ def test_every_tutorial_is_in_the_index():
 @pytest.mark.slow
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_a_tutorial_runs_in_an_empty_folder_and_ends_with_a_figure(page, tmp_path, monkeypatch):
-    jupytext, nbclient = (
-        pytest.importorskip(name, reason="needs `docs`") for name in ("jupytext", "nbclient")
-    )
+    jupytext = pytest.importorskip("jupytext", reason="needs `docs`")
+    nbclient = pytest.importorskip("nbclient", reason="needs `docs`")
     commands = Path(sys.executable).parent  # where `driftwise` is
     monkeypatch.setenv("PATH", f"{commands}{os.pathsep}{os.environ['PATH']}")
     notebook = jupytext.read(page)

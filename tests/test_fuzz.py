@@ -207,7 +207,7 @@ def agent_file(number: int, paths: Sequence[Path], path: Path) -> None:
         told = json.dumps(header).encode()
         path.write_bytes(len(told).to_bytes(8, "little") + told + content[end:])
     else:
-        description, tensors, _ = agent_files.read_agent_file(original)
+        description, tensors, *_ = agent_files.read_agent_file(original)
         if rng.random() < 0.6:
             changed_value(rng, description)
         if rng.random() < 0.6:

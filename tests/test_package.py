@@ -17,7 +17,7 @@ from tools.architecture_diagram import CONTENTS, IMAGE, layers
 from tools.generated import generated
 
 import driftwise as dw
-from driftwise.online.deciders.mixture_decider import KERNEL
+from driftwise.online.deciders.compiled_mixture import KERNEL
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "driftwise"
@@ -27,12 +27,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 GENERATED = {path: text for path, text in generated().items() if path.suffix != ".svg"}  # matplotlib's vary
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 CALLS = ARCHITECTURE.split("## Four calls, step by step")[1].split("## Where to change what")[0]
-PACKAGES = {
-    path.stem for path in SOURCE.iterdir() if not path.name.startswith("_") and path.name != "py.typed"
-}
-FILES = {
-    path.relative_to(SOURCE).as_posix(): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")
-}
+PACKAGES = {own.stem for own in SOURCE.iterdir() if not own.name.startswith("_") and own.name != "py.typed"}
+FILES = {own.relative_to(SOURCE).as_posix(): own.read_text(encoding="utf-8") for own in SOURCE.rglob("*.py")}
 
 
 @pytest.mark.parametrize("name", dw.__all__)
@@ -52,10 +48,8 @@ def test_lazy_names_load_their_modules():
 
 
 def test_registered_names_are_listed_attributes():
-    for package, registry in (
-        (dw.algorithms, dw.algorithms.ALGORITHMS),
-        (dw.environments, dw.environments.ENVIRONMENTS),
-    ):
+    registries = dw.algorithms.ALGORITHMS, dw.environments.ENVIRONMENTS
+    for package, registry in zip((dw.algorithms, dw.environments), registries, strict=True):
         assert {name: getattr(package, name) for name in registry} == registry
         assert set(registry) < set(dir(package))
 

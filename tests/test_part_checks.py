@@ -121,10 +121,7 @@ def doubtful(self: Any, inverse: Array, moments: Moments, features: Any) -> Arra
 LOOKING = broken_part(Ucb, perturb=squared, uses_gram_sq=False)(0.3)
 BROKEN_EXPLORATIONS = [
     (LOOKING, "^perturb must not look at gram_sq where uses_gram_sq is False"),
-    (
-        broken_part(Uniform, policy=lost)(),
-        "^policy must leave out actions that are not there, got prob.* 0.25",
-    ),
+    (broken_part(Uniform, policy=lost)(), "^policy must leave out actions that are not there, got .* 0.25"),
     (broken_part(Greedy, doubt=doubtful)(), r"^doubt must be shares in \[0, 1\] of shape \(2, 16\)"),
     (broken_part(Greedy, perturb=boundless)(), r"^perturb must give finite numbers of shape \(2, 16\)"),
     ("me", "^exploration must be an Exploration, got 'me'$"),
@@ -212,12 +209,8 @@ DETECTORS = [
     (Alarming(0.3, "growing"), "^the state must keep its shapes and types, changed in episode 0$"),
     (Alarming(0.3, "vague"), "^an alarm must be true or false, got .* in episode 0$"),
 ]
-BROKEN = {
-    check_forgetting: FORGETTINGS,
-    check_exploration: BROKEN_EXPLORATIONS,
-    check_drift: BROKEN_DRIFTS,
-    check_detector: DETECTORS,
-}
+BROKEN = {check_forgetting: FORGETTINGS, check_exploration: BROKEN_EXPLORATIONS}
+BROKEN |= {check_drift: BROKEN_DRIFTS, check_detector: DETECTORS}
 
 
 def test_the_same_without_the_fault_keeps_its_contract():

@@ -15,9 +15,9 @@ DIST = Path(__file__).parent.parent / "dist"
 BASE = {"driftwise", "numpy", "pip", "safetensors", "setuptools"}  # the last one by some versions of venv
 ONLINE = """
 import driftwise as dw
-from driftwise.online.deciders import mixture_decider
+from driftwise.online.deciders import compiled_mixture
 bandit = dw.online.Bandit(dim=2, seed=0)
-print(mixture_decider.KERNEL is not None)
+print(compiled_mixture.KERNEL is not None)
 decision = bandit.decide([[1.0, 0.0], [0.0, 1.0]])
 bandit.learn(decision.id, reward=1.0)
 bandit.save("bandit.safetensors")

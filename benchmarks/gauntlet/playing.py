@@ -18,11 +18,11 @@ _LARGEST_EXACT, _REFRESH = 60, 20  # dimensions up to which inverses are exact; 
 
 
 class Player(Protocol):
-    """Takes arms of a run by their features; rewards come by the numbers of their rounds."""
+    """Takes arms of a run by their features; rewards that come together have the numbers of their rounds."""
 
     def decide(self, t: int, arms: np.ndarray) -> int: ...
 
-    def learn(self, t: int, reward: float) -> None: ...
+    def learn(self, numbers: list[int], rewards: list[float]) -> None: ...
 
 
 def arrivals(due: np.ndarray) -> Iterator[list[int]]:
@@ -39,8 +39,8 @@ def play(player: Player, draws: Draws) -> np.ndarray:
     for t, arriving in enumerate(arrivals(draws.due)):
         offered = np.flatnonzero(draws.offered[t])
         taken[t] = offered[player.decide(t, draws.arms(t)[offered])]
-        for number in arriving:
-            player.learn(number, draws.rewards[number, taken[number]].item())
+        if arriving:
+            player.learn(arriving, draws.rewards[arriving, taken[arriving]].tolist())
     return taken
 
 
@@ -53,8 +53,8 @@ class OnlineBandit:
     def decide(self, t: int, arms: np.ndarray) -> int:
         return self.bandit.decide(arms, id=t).arm
 
-    def learn(self, t: int, reward: float) -> None:
-        self.bandit.learn(t, reward)
+    def learn(self, numbers: list[int], rewards: list[float]) -> None:
+        self.bandit.learn_many(numbers, rewards)
 
 
 class VowpalWabbit:
@@ -74,10 +74,11 @@ class VowpalWabbit:
         self._decided[t] = text, arm, chances[arm]
         return arm
 
-    def learn(self, t: int, reward: float) -> None:
-        text, arm, chance = self._decided.pop(t)
-        text[arm] = f"{arm}:{-reward:.9g}:{chance:.9g} {text[arm]}"
-        self._learner.learn(text)
+    def learn(self, numbers: list[int], rewards: list[float]) -> None:
+        for t, reward in zip(numbers, rewards, strict=True):
+            text, arm, chance = self._decided.pop(t)
+            text[arm] = f"{arm}:{-reward:.9g}:{chance:.9g} {text[arm]}"
+            self._learner.learn(text)
 
 
 def has_vowpal_wabbit() -> bool:

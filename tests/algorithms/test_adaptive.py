@@ -48,27 +48,24 @@ def defined(agent: Any, favour: float, ridge: float, horizon: int) -> definition
     )
 
 
-@pytest.mark.parametrize(("decision", "favour"), [("mixture", 0.0), ("heaviest", 0.4)])
-def test_mixture_equals_its_definition(decision, favour):
+@pytest.mark.parametrize("favour", [0.0, 0.4])
+def test_mixture_equals_its_definition(favour):
     """Weights by forecasts of `r + V̄`, and an index by textbook OPT-WLSVI, in units of each memory."""
     environment = random_linear_mdp(
         num_states=5, num_actions=3, dim=4, horizon=3, drift=dw.drift.Abrupt((10,)), rewards="bernoulli"
     )
     numbers: dict[str, Any] = dict(radius=0.4, ridge=0.5, shortest=2, longest=8)
-    agent = adaptive_opt_wlsvi(environment.spec, **numbers, decision=decision, favour=favour, fresh="never")
+    agent = adaptive_opt_wlsvi(environment.spec, **numbers, favour=favour, fresh="never")
     mixture = defined(agent, favour, 0.5, 3)
     for t, played in enumerate(dw.play(agent, environment, 22)):
         weights = np.array(mixture.weights)
         np.testing.assert_allclose(np.exp(played.before.log_weights), weights, rtol=1e-7)
         if t % 7 == 0:
-            options: dict[str, Any] = dict(ridge=0.5, clip="tight")
-            plans = []
-            for each in mixture.memories:
-                options |= dict(rate=each.rate, radius=[0.4 * unit for unit in each.units(3)])
-                plans.append(textbook.plan(each.history, environment.features, 3, **options))
-            taken = weights if decision == "mixture" else np.eye(4)[weights.argmax()]
-            expected = sum(weight * plan.q for weight, plan in zip(taken, plans, strict=True))
-            np.testing.assert_allclose(played.plan.q, expected, atol=1e-8)
+            heaviest = mixture.memories[weights.argmax()]
+            options: dict[str, Any] = dict(rate=heaviest.rate, ridge=0.5, clip="tight")
+            options |= dict(radius=[0.4 * unit for unit in heaviest.units(3)])
+            plan = textbook.plan(heaviest.history, environment.features, 3, **options)
+            np.testing.assert_allclose(played.plan.q, plan.q, atol=1e-8)
         mixture.learn(played.episode, np.concatenate([played.plan.values, np.zeros((1, 5))]))
         told, shares = agent.diagnostics(played.carry.state), mixture.weights
         held = [sum(each.weights) for each in mixture.memories]
@@ -111,11 +108,9 @@ def test_the_last_memory_starts_anew_in_mdps_too():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("weighing", ["together", "per_step"])
-def test_fresh_starts_are_the_same_when_compiled(weighing):
+def test_fresh_starts_are_the_same_when_compiled():
     environment = swapping()
-    options: dict[str, Any] = dict(shortest=2, longest=8, weighing=weighing)
-    agent = adaptive(ucbvi(environment.spec, scale=0.001), **options)
+    agent = adaptive(ucbvi(environment.spec, scale=0.001), shortest=2, longest=8)
     told = [agent.diagnostics(played.carry.state)["memory"] for played in dw.play(agent, environment, 60)]
     held = [played.carry.state.base.moments.weight[-1] for played in dw.play(agent, environment, 60)]
     assert min(np.diff(held)) < 0

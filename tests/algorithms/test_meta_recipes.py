@@ -3,7 +3,6 @@
 # pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
 
 import copy
-import json
 import math
 import re
 from typing import Any, cast
@@ -41,7 +40,6 @@ from driftwise.base import (
     Spec,
     Variation,
     expand_grid,
-    from_config,
     random,
     stack_parts,
     to_config,
@@ -299,10 +297,6 @@ def over(arms: tuple = RATED, block_length: int = BLOCK, **options: Any) -> Band
     return BanditOverAgents(stack_parts(arms), exp3_p(len(arms), num_rounds=6), block_length, **options)
 
 
-def test_it_keeps_the_contract_of_agents():
-    check_agent(over(), make(), num_runs=NUM_RUNS)
-
-
 @pytest.mark.parametrize("problem", ["mdp", "bandit"])
 @pytest.mark.parametrize("period", [1, 6, 1000])
 def test_with_one_arm_it_is_a_periodic_restart(period, problem):
@@ -437,10 +431,6 @@ def test_other_numbers_in_the_arms_compile_nothing_anew():
     assert over(other) != over()
     dw.simulate(over(other), make(), **OPTIONS)
     assert num_programs() == before
-
-
-def test_it_survives_the_way_to_json_and_back():
-    assert from_config(json.loads(json.dumps(to_config(over())))) == over()
 
 
 def test_mistakes_of_blocks_are_told_in_one_sentence():

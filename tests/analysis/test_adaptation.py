@@ -82,10 +82,8 @@ def test_scores_at_the_edges():
 @pytest.mark.parametrize("seed", range(4))
 def test_the_median_with_censoring_is_that_of_plain_loops(seed):
     rng = np.random.default_rng(seed)
-    recoveries = [
-        Recovery(int(n), bool(r))
-        for n, r in zip(rng.integers(30, size=25), rng.random(25) < 0.7, strict=True)
-    ]
+    drawn = zip(rng.integers(30, size=25).tolist(), (rng.random(25) < 0.7).tolist(), strict=True)
+    recoveries = [Recovery(*one) for one in drawn]
     assert median_recovery(recoveries) == reference.median(recoveries)
 
 

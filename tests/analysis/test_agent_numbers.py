@@ -53,10 +53,8 @@ def test_an_agent_that_wraps_another_has_the_numbers_of_that_one() -> None:
 
 
 def test_columns_that_no_agent_fills_are_left_out_and_rates_near_one_stay_apart_from_it() -> None:
-    agents = [
-        AgentNumbers(0.999996, 250_000, NONE, NONE, NONE),
-        AgentNumbers(NONE, math.inf, NONE, NONE, NONE),
-    ]
+    none = [NONE] * 3
+    agents = [AgentNumbers(0.999996, 250_000, *none), AgentNumbers(NONE, math.inf, *none)]
     assert [*number_columns(agents)] == ["rate", "memory"]
     assert [number_cell("rate", [each]).text for each in agents] == ["0.999996", "–"]
     assert [number_cell("memory", [each]).text for each in agents] == ["250,000", "all"]

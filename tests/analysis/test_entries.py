@@ -41,11 +41,9 @@ def test_whatever_is_listed_is_shown_in_80_columns_and_its_example_runs(kind: st
     code = "\n".join(line for line in lines[:first] if not line.startswith("result = "))
     exec(code, {})
     file = {**TOP, **tomllib.loads("\n".join(lines[first:]))}
-    file["environment"] = {
-        **({} if "type" in file.get("environment", {}) else WORLD),
-        **file.get("environment", {}),
-    }
-    drift = file["environment"].get("drift", {})
+    world = file.get("environment", {})
+    file["environment"] = {**({} if "type" in world else WORLD), **world}
+    drift = world.get("drift", {})
     if drift.get("type") == "Product":
         file["environment"]["type"] = "random_linear_mdp"  # a lock has two anchors only
     study = prepare(experiment_of({"agents": AGENTS, **file}))
@@ -87,9 +85,8 @@ def test_every_paper_of_the_tables_is_in_the_bibliography() -> None:
     assert len({paper.title for paper in papers()}) == len(papers())
     for algorithm in ALGORITHMS.values():
         parts = algorithm.paper.split("; ")
-        assert algorithm.paper == "baseline" or len(find_papers(algorithm.paper)) >= len(parts) - (
-            "ours" in parts
-        )
+        found = len(find_papers(algorithm.paper))
+        assert algorithm.paper == "baseline" or found >= len(parts) - ("ours" in parts)
     for name, make in {**ALGORITHMS, **ENVIRONMENTS}.items():
         told = (make.__doc__ or "").partition("Reference: ")[2]
         titles = re.findall(r'"([^"]+)"', " ".join(told.partition("\n\n")[0].split()))

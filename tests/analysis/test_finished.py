@@ -46,9 +46,8 @@ def test_a_grid_is_one_row_and_one_curve(study):
     assert figure.get_size_inches()[0] == pytest.approx(9.0)
     named = {text.get_text() for text in figure.legends[0].get_texts()}
     assert {"LSVI-UCB*", "OPT-WLSVI", "random"} <= named
-    assert [row[1].numbers[0] for row in study.table().rows] == sorted(
-        row[1].numbers[0] for row in study.table().rows
-    )
+    finals = [row[1].numbers[0] for row in study.table().rows]
+    assert finals == sorted(finals)
 
 
 def test_its_text_is_short_and_its_cell_has_table_and_figure(study):
@@ -107,18 +106,13 @@ def test_a_folder_that_a_run_could_go_on_from_is_left_alone(study, tmp_path):
 
 def test_an_experiment_keeps_the_tables_of_which_there_are_any():
     words: dict[str, Any] = dict(name="mine", summary="One lock", episodes=5, runs=1)
-    tables: dict[str, Any] = dict(
-        environment={"type": "combination_lock"}, agents={"a": {"algorithm": "uniform"}}
-    )
+    agents = {"a": {"algorithm": "uniform"}}
+    tables: dict[str, Any] = dict(environment={"type": "combination_lock"}, agents=agents)
     assert Experiment(**words, **tables).config == {**words, **tables}
-    assert Experiment(**words, **{**tables, "agents": AGENTS}).config == {
-        **words,
-        "environment": tables["environment"],
-    }
-    assert Experiment(**words, **{**tables, "environment": OWN}).config == {
-        **words,
-        "agents": tables["agents"],
-    }
+    made = Experiment(**words, **{**tables, "agents": AGENTS})
+    assert made.config == {**words, "environment": tables["environment"]}
+    made = Experiment(**words, **{**tables, "environment": OWN})
+    assert made.config == {**words, "agents": agents}
 
 
 def test_progress_and_chunks_are_told_as_by_run_study():
@@ -143,10 +137,7 @@ def other(environment: Environment) -> Any:
     [
         (wrong(agents={}), r"^agents must have at least one table, got none$"),
         (wrong(agents={"mine": 3}), r"^agents\.mine must be a table, got 3$"),
-        (
-            wrong(agents={"mine": other}),
-            r"^agents\.mine must be an agent, a table, or a function from an env",
-        ),
+        (wrong(agents={"mine": other}), r"^agents\.mine must be an agent, a table, or a function from an"),
         (wrong(agents={"mine": {"algorithm": "x"}}), r"^agents\.mine\.algorithm must be one of .*, got 'x'"),
         (
             wrong(environments=dw.environments.combination_lock(horizon=4)),

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tomli_w
 
 import driftwise as dw
 from driftwise.__main__ import main
@@ -26,10 +27,8 @@ RATES = EXPERIMENTS["rates"]
 
 def turning(**changed: Any) -> dict[str, Any]:
     arms = dict(type="FreshArms", num_arms=4, dim=2, shape="sphere")
-    path = dict(type="Rotation", start=0.0, end=6.0, rounds="100%")
-    return dict(
-        type="linear_bandit", noise_scale=0.1, arms=arms, path={**path, **changed.pop("path", {})}, **changed
-    )
+    path = dict(type="Rotation", start=0.0, end=6.0, rounds="100%") | changed.pop("path", {})
+    return dict(type="linear_bandit", noise_scale=0.1, arms=arms, path=path, **changed)
 
 
 def experiment(**environments: Any) -> Any:
@@ -37,10 +36,8 @@ def experiment(**environments: Any) -> Any:
     return experiment_of({**sizes, "environments": environments, "agents": AGENTS})
 
 
-JUMPING = dict(type="russac_abrupt")  # its variation is the same whatever the length
-PARTS = experiment(
-    quarter=dict(**JUMPING, episodes="25%"), half=dict(**JUMPING, episodes="50%"), whole=JUMPING
-)
+JUMPS = dict(type="russac_abrupt")  # its variation is the same whatever the length
+PARTS = experiment(quarter=dict(**JUMPS, episodes="25%"), half=dict(**JUMPS, episodes="50%"), whole=JUMPS)
 
 
 def test_an_environment_may_be_met_for_a_part_of_the_run() -> None:
@@ -67,10 +64,7 @@ def test_the_length_of_a_part_tunes_its_agents_and_is_what_percentages_are_of() 
         (dict(a=turning(episodes="50%")), "environments must have one with all 40 episodes, got 20 at most"),
         (dict(a=turning(episodes=50)), "environments.a.episodes must be at most the experiment's 40, got 50"),
         (dict(a=turning(episodes=0)), "environments.a.episodes must be a positive integer, got 0"),
-        (
-            dict(a=turning(episodes="x")),
-            "environments.a.episodes must be episodes, or percentages .* got 'x'",
-        ),
+        (dict(a=turning(episodes="x")), "environments.a.episodes must be episodes, or percentages .*'x'"),
     ],
 )
 def test_a_wrong_part_is_refused(environments: dict[str, Any], message: str) -> None:
@@ -97,9 +91,7 @@ def made(sizes: dict[str, tuple[int, float]], regret: Any) -> dict[str, ReportDa
     return made_of(turns, regret)
 
 
-def made_of(
-    tables: dict[str, tuple[int, dict[str, Any]]], regret: Any = lambda *_: 1.0
-) -> dict[str, ReportData]:
+def made_of(tables: dict[str, tuple[int, Any]], regret: Any = lambda *_: 1.0) -> dict[str, ReportData]:
     manifest: dict[str, Any] = {"config": {"agents": AGENTS}, "environments": {}, "agents": []}
     report = {}
     for label, (length, table) in tables.items():
@@ -153,9 +145,7 @@ def test_an_interval_that_has_the_declared_exponent_says_so() -> None:
 
 
 @pytest.mark.parametrize("scale", ["radius_scale", "variation_scale"])
-def test_another_agent_than_the_bounds_is_not_held_against_it(
-    scale: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_agent_is_not_held_against_anothers_bound(scale: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(AGENTS["D-LinUCB"], scale, 0.5)
     (sweep,) = find_sweeps(made({f"K{n}": (n, 2.0) for n in (200, 400, 800)}, lambda name, k, v: float(k)))
     assert sweep.fits[0].declared == Fraction(3, 4)
@@ -179,9 +169,7 @@ def test_values_that_may_be_negative_are_not_held_against_a_bound_that_needs_mor
         dict(noise_scale=0.5),
         dict(arms=dict(type="FreshArms", num_arms=9, dim=2, shape="sphere")),
         dict(path={**turning()["path"], "radius": 0.5}),
-        dict(
-            path=dict(type="Sinusoid", centre=[0.5, 0.0], amplitude=[0.4, 0.0], phase=[0.0, 0.0], period=50)
-        ),
+        dict(path=dict(type="Sinusoid", centre=[0.5, 0.0], amplitude=[0.4, 0.0], phase=[0, 0], period=50)),
     ],
 )
 def test_environments_that_differ_in_more_are_no_sweep(changed: dict[str, Any]) -> None:
@@ -198,15 +186,11 @@ def test_two_environments_or_unlike_ones_are_no_sweep() -> None:
 @pytest.mark.slow
 def test_the_command_prints_the_exponents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "parts.toml"
-    tables = [
-        f'[environments."{part}%"]\ntype = "russac_abrupt"\nepisodes = "{part}%"\n' for part in (25, 50, 100)
-    ]
-    head = 'name = "parts"\nsummary = "Parts"\nepisodes = 40\nruns = 3\n'
-    file.write_text("\n".join([head, *tables, '[agents.uniform]\nalgorithm = "uniform"\n']))
+    file.write_text(tomli_w.dumps(PARTS.config | {"agents": {"uniform": AGENTS["uniform"]}}))
     assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 0
     out = capsys.readouterr().out
     assert "How regret grows with K, 10, 20, 40, at Δ = " in out
-    assert "Parts: 40 episodes, 3 runs" in out
+    assert "Parts of a run: 40 episodes, 3 runs" in out
     assert "exponent: α of R ≈ C·Kᵅ" in out
     assert "declared" not in out  # of an agent without a bound
 

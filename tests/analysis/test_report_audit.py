@@ -16,9 +16,8 @@ from tests.report_folders import make_folder
 def test_an_audit_beside_the_results_is_a_section_of_the_report(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "results")
     assert "<h2>Audit</h2>" not in write_report(folder).read_text(encoding="utf-8")
-    audit = audit_study(
-        prepare(EXPERIMENTS["quickstart"], num_episodes=20, num_runs=1), stride=5, agent="LSVI-UCB"
-    )
+    study = prepare(EXPERIMENTS["quickstart"], num_episodes=20, num_runs=1)
+    audit = audit_study(study, stride=5, agent="LSVI-UCB")
     (folder / "audit.json").write_text(json_text([audit]), encoding="utf-8")
     page = write_report(folder).read_text(encoding="utf-8")
     (section,) = re.findall(r"<section><h2>Audit</h2>.*?</section>", page, re.DOTALL)

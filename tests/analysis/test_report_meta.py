@@ -68,11 +68,8 @@ def test_what_was_told_comes_back_for_those_who_told_it(tmp_path: Path) -> None:
         for name, curve in expected.items():
             np.testing.assert_array_equal(data.results[label].diagnostics[name], curve)
     table = final_table(report, ("agent", "events"), ranked=False)
-    assert [[cell.text for cell in row] for row in table.rows] == [
-        ["plain", "–", "–"],
-        [NASTY, "30", "15"],
-        ["third", "–", "–"],
-    ]
+    texts = [[cell.text for cell in row] for row in table.rows]
+    assert texts == [["plain", "–", "–"], [NASTY, "30", "15"], ["third", "–", "–"]]
 
 
 def sentences(folder: Path, told: dict[str, Any], **options: Any) -> list[str]:
@@ -126,9 +123,7 @@ def test_a_memory_is_told_by_how_it_answered_the_changes(tmp_path: Path) -> None
     (fell,) = sentences(tmp_path, {"plain": {"memory": memory}})
     assert fell == "The memory of plain fell from 900 to 40 episodes within 10 episodes of the change."
     (stayed,) = sentences(tmp_path, {"plain": {"memory": np.full((RUNS, EPISODES), 900.0)}})
-    assert stayed == (
-        "The memory of plain did not react to the change: 900 episodes before, at least 900 after."
-    )
+    assert stayed.endswith(" did not react to the change: 900 episodes before, at least 900 after.")
     still = {"still": {"name": "combination_lock", "drift": {"type": "Constant"}}}
     (alone,) = sentences(tmp_path, {"plain": {"memory": memory}}, environments=still)
     assert alone == "The memory of plain went from 900 to 40 episodes."
@@ -139,9 +134,7 @@ def test_agents_that_tell_nothing_have_no_panel(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("record_every", [1, 7])
-def test_events_are_counted_in_stretches_of_time_beside_the_changes(
-    tmp_path: Path, record_every: int
-) -> None:
+def test_events_are_counted_in_stretches_beside_the_changes(tmp_path: Path, record_every: int) -> None:
     points = -(-EPISODES // record_every)
     found = figures(section(tmp_path, told=told(points), record_every=record_every))
     assert {*found} == {"restarts", "alarms", "probability-0", "total-probability-0"}
@@ -222,9 +215,7 @@ def test_memories_that_are_no_rates_are_named_as_arms_are() -> None:
         (None, ["arm 0", "arm 1"]),
     ],
 )  # fmt: skip
-def test_arms_have_names_if_they_can_be_told_apart_and_else_numbers(
-    parameters: Any, names: list[str]
-) -> None:
+def test_arms_have_names_if_these_differ_and_else_numbers(parameters: Any, names: list[str]) -> None:
     assert arm_names(parameters, len(names)) == names
 
 

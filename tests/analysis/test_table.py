@@ -10,18 +10,10 @@ import numpy as np
 import pytest
 
 from driftwise.analysis.figures import Axis, Figure, mean_curve
+from driftwise.analysis.formatting import format_half_width
 from driftwise.analysis.page import Article, Code, Page, Section, write_html
 from driftwise.analysis.report.latex import latex_text
-from driftwise.analysis.table import (
-    Cell,
-    Table,
-    TableColumn,
-    csv_text,
-    format_half_width,
-    markdown_text,
-    numbers,
-    words,
-)
+from driftwise.analysis.table import Cell, Table, TableColumn, csv_text, markdown_text, numbers, words
 from driftwise.cli.output import to_plain
 
 TABLE = Table.of(
@@ -78,11 +70,8 @@ def test_latex_groups_rows_by_their_first_word() -> None:
 def test_columns_can_be_left_out() -> None:
     left = TABLE.without("place", "regret")
     assert [column.heading for column in left.columns] == ["agent", "share"]
-    assert [[cell.text for cell in row] for row in left.rows] == [
-        ["A | 50%", "–"],
-        ["<b>", "0.2"],
-        ["ε", "0.3"],
-    ]
+    texts = [[cell.text for cell in row] for row in left.rows]
+    assert texts == [["A | 50%", "–"], ["<b>", "0.2"], ["ε", "0.3"]]
 
 
 def test_numbers_are_sorted_by_the_first_and_unknown_ones_come_last() -> None:
@@ -153,9 +142,8 @@ def test_json_has_names_and_finite_numbers(value: object, expected: object) -> N
 @pytest.mark.parametrize("word", ["=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", " =1", "＝1+1", "-"])
 def test_words_that_spreadsheets_take_for_formulas_are_made_harmless(word: str) -> None:
     table = Table.of("t", words("agent") + numbers("x"), [(word, Cell.of(str, -1.5))])
-    assert list(csv.reader(io.StringIO(csv_text(table), newline="")))[1:] == [
-        ["'" + word.replace("\r", " "), "-1.5"]
-    ]
+    _, *rows = csv.reader(io.StringIO(csv_text(table), newline=""))
+    assert rows == [["'" + word.replace("\r", " "), "-1.5"]]
 
 
 @pytest.mark.parametrize("word", ["-1.5", "+3", "-1e-3", "A=1", "'", "", "a\n=b"])

@@ -87,10 +87,8 @@ def test_where_names_leave_no_room_every_row_is_a_paragraph() -> None:
 
 def test_paragraphs_cut_no_name() -> None:
     name = "OPT-WLSVI-" * 6
-    assert fill_prose(f"{'word ' * 10}{name} is an agent", 80).splitlines() == [
-        ("word " * 10).strip(),
-        f"{name} is an agent",
-    ]
+    lines = fill_prose(f"{'word ' * 10}{name} is an agent", 80).splitlines()
+    assert lines == [("word " * 10).strip(), f"{name} is an agent"]
 
 
 def test_wide_letters_take_two_columns() -> None:

@@ -2,11 +2,13 @@
 
 import itertools
 import json
+import operator
 import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -35,12 +37,6 @@ FILES = ["results.parquet", "regret.png", "manifest.json"]
 AROUND = [".lock", "tasks", "run.json"]  # what lets a run go on, and keeps others out
 SMALL = ["run", "quickstart", "--episodes", "20", "--runs", "2", "--seed", "3"]
 Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def pretending(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is compiled; everything around the simulator is as always."""
-    monkeypatch.setattr(running, "run_task", pretend)
 
 
 @pytest.fixture
@@ -79,11 +75,8 @@ def test_quickstart_writes_what_the_simulator_gives(tmp_path, small):
         agent, block = group.task.agent, slice(40 * index, 40 * index + 40)
         result = dw.simulate(agent, only(study.environments), num_episodes=20, num_runs=2, seed=3)  # compiled
         assert set(table["agent"][block]) == {group.label}
-        for column, values in (
-            ("reward", result.returns),
-            ("regret", result.regret),
-            ("cumulative_regret", result.cumulative_regret),
-        ):
+        curves = result.returns, result.regret, result.cumulative_regret
+        for column, values in zip(("reward", "regret", "cumulative_regret"), curves, strict=True):
             np.testing.assert_array_equal(table[column][block], values.reshape(-1))
         assert described["label"] == group.label
         assert from_config(described["parameters"]) == agent
@@ -102,9 +95,7 @@ def test_quickstart_writes_what_the_simulator_gives(tmp_path, small):
 
 
 @pytest.mark.usefixtures("pretending")
-def test_quiet_prints_the_paths_as_given_and_by_default_named_after_the_experiment(
-    tmp_path, small, capsys, monkeypatch
-):
+def test_quiet_prints_paths_as_given_or_named_after_the_experiment(tmp_path, small, capsys, monkeypatch):
     assert small() == (0, "".join(f"{tmp_path / name}\n" for name in FILES), "")
     monkeypatch.chdir(tmp_path)
     assert main([*SMALL, "--quiet"]) == 0
@@ -147,19 +138,15 @@ def test_running_again_writes_what_was_lost_or_damaged(lost, tmp_path, small):
 
 @pytest.mark.usefixtures("pretending")
 def test_results_are_whole_and_readable_before_their_figure_is_drawn(tmp_path, small, monkeypatch):
-    def fail(figure: Any) -> bytes:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(matplotlib_figures, "png_bytes", fail)
+    full = Mock(side_effect=OSError(28, "No space left on device"))
+    monkeypatch.setattr(matplotlib_figures, "figure_bytes", full)
     assert small()[0] == 2
     assert {*names(tmp_path)} & {*FILES} == {"results.parquet", "manifest.json"}
     assert len(dw.load_study(tmp_path).results["combination_lock"]) == len(QUICKSTART.agents)
 
 
 @pytest.mark.usefixtures("pretending")
-def test_other_words_about_an_experiment_go_on_with_its_folder_and_other_numbers_are_named(
-    tmp_path, capsys, monkeypatch
-):
+def test_a_folder_goes_on_with_other_words_and_names_other_numbers(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (
         'name = "mine"\nsummary = "Old words"\nepisodes = 5\nruns = 1\n'
@@ -180,13 +167,8 @@ def test_other_words_about_an_experiment_go_on_with_its_folder_and_other_numbers
         ("__init__", MemoryError("so many curves"), 1, "not enough memory: so many curves"),
     ],
 )
-def test_a_run_that_cannot_go_on_is_one_line_and_claims_nothing(
-    method, error, code, line, tmp_path, small, monkeypatch
-):
-    def fail(simulation: Simulation, *_: Any) -> None:
-        raise error
-
-    monkeypatch.setattr(Simulation, method, fail)
+def test_a_failed_run_is_one_line_and_claims_nothing(method, error, code, line, tmp_path, small, monkeypatch):
+    monkeypatch.setattr(Simulation, method, Mock(side_effect=error))
     assert small() == (code, "", f"driftwise: error: {line}\n")
     assert names(tmp_path) == []  # nothing was computed: the folder is free for any run
 
@@ -203,15 +185,6 @@ def test_a_device_is_looked_for_after_workers_were_told_to_share_it(monkeypatch,
     line = "driftwise: error: --device must be another, got 'gpu'\n"
     assert small("--workers", "2", "--device", "gpu") == (2, "", line)
     assert seen == ["false"]
-
-
-@pytest.mark.usefixtures("pretending")
-def test_a_folder_of_another_run_is_refused_by_what_differs(tmp_path, small):
-    assert small()[0] == 0
-    before = {name: (tmp_path / name).read_bytes() for name in FILES}
-    expected = f"{tmp_path} holds a run with another seed: remove it or choose another folder"
-    assert small("--seed", "4") == (2, "", f"driftwise: error: {expected}\n")
-    assert {name: (tmp_path / name).read_bytes() for name in FILES} == before
 
 
 @pytest.mark.usefixtures("pretending")
@@ -265,13 +238,8 @@ def test_a_folder_that_is_being_written_to_is_refused(tmp_path, small):
 
 @pytest.mark.usefixtures("pretending")
 def test_a_disk_that_fills_up_is_one_line_and_nothing_half_written(tmp_path, small, monkeypatch):
-    calls = iter((None, None, OSError(28, "No space left on device")))  # the claim and a file go well
-
-    def fsync(number: int) -> None:
-        if error := next(calls):
-            raise error
-
-    monkeypatch.setattr(os, "fsync", fsync)
+    full = OSError(28, "No space left on device")
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=[None, None, full]))  # the claim and a file go well
     line = f"--out must be a folder that can be written, got '{tmp_path}/new/er': No space left on device"
     assert small(out=tmp_path / "new" / "er") == (2, "", f"driftwise: error: {line}\n")
     assert names(tmp_path) == []
@@ -322,14 +290,6 @@ def test_a_link_to_a_folder_for_checkpoints_that_is_not_there_yet_is_followed(tm
     assert (tmp_path / "elsewhere").is_dir()
 
 
-@pytest.mark.usefixtures("pretending")
-def test_report_prints_the_path_of_what_it_wrote(tmp_path, small, capsys):
-    assert small()[0] == 0
-    assert main(["report", str(tmp_path), "--format", "csv"]) == 0
-    assert capsys.readouterr().out == f"{tmp_path / 'report.csv'}\n"
-    assert len((tmp_path / "report.csv").read_text().splitlines()) == 1 + len(QUICKSTART.agents)
-
-
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write anywhere"
 )
@@ -341,10 +301,7 @@ def test_folder_without_permission_is_one_line(tmp_path, small):
 
 
 def test_an_error_of_ours_is_not_hidden(tmp_path, monkeypatch, small):
-    def broken(*arguments: Any, **options: Any) -> None:
-        raise RuntimeError("a mistake in the program")
-
-    monkeypatch.setattr(running, "run_task", broken)
+    monkeypatch.setattr(running, "run_task", Mock(side_effect=RuntimeError("a mistake in the program")))
     with pytest.raises(RuntimeError, match="a mistake in the program"):
         small(out=tmp_path / "new")
     assert names(tmp_path) == []
@@ -354,10 +311,8 @@ def test_list_names_everything_there_is(capsys):
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     rows = [(own.name, own.summary) for own in EXPERIMENTS.values()]
-    rows += [
-        (own.name, own.problem, own.forgetting, own.exploration, own.bound, own.paper)
-        for own in ALGORITHMS.values()
-    ]
+    facts = operator.attrgetter("name", "problem", "forgetting", "exploration", "bound", "paper")
+    rows += map(facts, ALGORITHMS.values())
     rows += [(name, readable((make.__doc__ or "").split("\n")[0])) for name, make in ENVIRONMENTS.items()]
     for row in rows:
         assert any(all(cell in line for cell in row) for line in lines), row
@@ -375,9 +330,8 @@ def listed(capsys: pytest.CaptureFixture, *arguments: str) -> dict[str, list[str
 def test_a_list_can_be_of_one_kind_of_one_problem_or_of_what_says_something(capsys):
     everything = listed(capsys)
     assert len(everything) == len(KINDS)
-    for kind, registry in dict(
-        experiment=EXPERIMENTS, algorithm=ALGORITHMS, environment=ENVIRONMENTS
-    ).items():
+    registries = dict(experiment=EXPERIMENTS, algorithm=ALGORITHMS, environment=ENVIRONMENTS)
+    for kind, registry in registries.items():
         assert {*everything[kind]} == {*registry}
     assert listed(capsys, "detectors") == {"detector": ["Glr", "Cusum", "RandomRestart"]}
     assert {"Then", "Sum", "Product", "Repeat", "Recorded"} < {*listed(capsys, "drifts")["drift"]}

@@ -45,6 +45,18 @@ report . --format docx => --format must be one of html, svg, pdf, png, csv, late
 report . --width 3 => --width must be left out for html: it is for svg, pdf, png, got 3.0
 report . --font serif => --font must be left out for html: it is for svg, pdf, png, got 'serif'
 report . => manifest.json is missing: nothing finished is there to read
+compare nowhere here => nowhere must be a results folder, but there is no such folder
+compare here => missing argument 'DIR2' (see 'driftwise compare --help')
+compare here there --metric regert => --metric must be one of regret, reward, got 'regert' (did you mean
+compare here there --format xml => --format must be one of text, json, csv, got 'xml'
+init FILE => PATH must be a new file that can be written, got 'FILE': File exists
+init . => PATH must be a new file that can be written, got '.': File exists
+init no/x => PATH must be a new file that can be written, got 'no/x': No such file or directory
+validate no.toml => no.toml: cannot be read: No such file or directory
+validate no/file => no/file: cannot be read: No such file or directory
+validate FULL => FULL: cannot be read: Is a directory
+validate PIPE => PIPE: cannot be read: it is a pipe, not a file
+validate bytes.csv => bytes.csv: not valid TOML: byte 128 is not UTF-8
 list drifts everything => got unexpected extra argument
 list drift => KIND must be one of 11 names, got 'drift' (did you mean 'drifts'?);
 list --problem MDPs => --problem must be one of
@@ -147,9 +159,7 @@ def expand(text: str) -> str:
 def folder(tmp_path, monkeypatch) -> Path:
     """A folder to work in, with logs, and things that are no folders or files, in which nothing is played."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        running, "run_task", lambda *_: pytest.fail("computed before the arguments were checked")
-    )
+    monkeypatch.setattr(running, "run_task", lambda *_: pytest.fail("computed before the check of arguments"))
     Path("FILE").touch()
     Path("FULL", "regret.png").mkdir(parents=True)
     Path("PIPES").mkdir()

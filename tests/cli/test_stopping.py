@@ -58,9 +58,7 @@ def test_a_second_signal_ends_a_process_that_is_deaf_in_compiled_code(second, ca
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_stopped_run_keeps_what_it_played_and_can_resume_to_the_same_bytes(
-    number, tmp_path, capsys, monkeypatch
-):
+def test_a_stopped_run_keeps_what_it_played_and_resumes_to_same_bytes(number, tmp_path, capsys, monkeypatch):
     (tmp_path / "small.toml").write_text(FILE)
     monkeypatch.chdir(tmp_path)
     command = ["run", "small.toml", "--quiet", "--out"]

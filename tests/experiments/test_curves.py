@@ -100,7 +100,7 @@ def test_statistics_take_them(tmp_path):
 def test_results_of_our_own_are_read_as_well(tmp_path):
     result = dw.load_curves(write(tmp_path / "mine.csv", rows("run", "episode", "reward", "regret")))
     own = result["environment"]["agent"]
-    pq.write_table(results_table({("lake", "PPO"): own}), tmp_path / "results.parquet")
+    pq.write_table(results_table({"lake": {"PPO": own}}), tmp_path / "results.parquet")
     again = dw.load_curves(tmp_path / "results.parquet")["lake"]["PPO"]
     np.testing.assert_array_equal(again.regret, own.regret)
 
@@ -121,7 +121,7 @@ def one(run: Any = 0, episode: Any = 1, reward: Any = 1) -> dict[str, list[Any]]
         (rows("run", "episode"), f"{COLUMNS} run, episode"),
         ({"run": [], "episode": [], "reward": []}, "must have rows, got none"),
         (
-            dict(run=[0, ""], episode=[1, 2], reward=[0.5, 0.5]),
+            dict(run=[0, ""], episode=[1, 2], reward=[1, 1]),
             "must have a value in each row of the column 'run'",
         ),
         (one(reward="much"), "must have numbers in the column 'reward', got 'much'"),
@@ -144,9 +144,7 @@ def test_mistakes_are_told_in_one_sentence(tmp_path, table, message):
 def test_files_that_are_none_are_named(tmp_path):
     (tmp_path / "mine.parquet").write_bytes(b"no parquet")
     (tmp_path / "mine.txt").write_text("run,episode,reward\n")
-    pq.write_table(
-        pa.table(rows("run", "episode", "reward", agent=[[1]] * RUNS * EPISODES)), tmp_path / "odd.parquet"
-    )
+    write(tmp_path / "odd.parquet", rows("run", "episode", "reward", agent=[[1]] * RUNS * EPISODES))
     for name, message in (
         ("odd.parquet", "is damaged: Unsupported cast from .*"),
         ("nowhere.csv", "must be a file of curves, but there is no such file"),
@@ -162,9 +160,8 @@ def test_reports_on_them_are_written_beside_them_and_claim_nothing_that_is_not_k
     before = path.read_bytes()
     written = {format: write_report(path, format=format) for format in FORMATS}
     assert path.read_bytes() == before
-    assert {each.name for each in written.values()} == {
-        f"mine-report.{suffix}" for suffix, _ in FORMATS.values()
-    }
+    expected = {f"mine-report.{suffix}" for suffix, _ in FORMATS.values()}
+    assert {each.name for each in written.values()} == expected
     page = written["html"].read_text(encoding="utf-8")
     assert "The file has rewards and no regret." in page
     assert "&lt;b&gt;DQN&lt;/b&gt;" in page

@@ -1,6 +1,7 @@
 """Experiments are data: what they hold, and that running one gives what the simulator gives."""
 
 import dataclasses
+import itertools
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -41,9 +42,8 @@ def standing(task: Task, done: int) -> Any:
     """A simulation that has come so far; the regret of an episode is the number of the grid's point."""
     shape = (task.num_episodes, len(expand_grid(task.agent)), task.num_runs)
     zeros, places = np.zeros(shape), np.broadcast_to(np.arange(shape[1])[:, None], shape)
-    return SimpleNamespace(
-        task=task, done=done, sums={"returns": zeros, "values": zeros, "optimal_values": places}
-    )
+    sums = {"returns": zeros, "values": zeros, "optimal_values": places}
+    return SimpleNamespace(task=task, done=done, sums=sums)
 
 
 def pretend(task: Task, folder: Path | None, progress: Callable[[Any], None], steps: Any = None) -> dw.Result:
@@ -85,9 +85,8 @@ def test_progress_tells_of_every_agent_from_none_to_all_episodes(monkeypatch):
     told: list[tuple] = []
     run_experiment(QUICKSTART, num_episodes=6, num_runs=1, progress=lambda standing: told.append(standing))
     at_first = [("combination_lock", label, 0, 6, 0) for label in QUICKSTART.agents]
-    assert told == at_first + [
-        ("combination_lock", label, done, 6, 0) for label in QUICKSTART.agents for done in (0, 3, 6)
-    ]
+    pairs = itertools.product(QUICKSTART.agents, (0, 3, 6))
+    assert told == at_first + [("combination_lock", label, done, 6, 0) for label, done in pairs]
 
 
 def test_what_was_read_from_checkpoints_is_told_apart(monkeypatch):
@@ -133,15 +132,11 @@ def test_quickstart_shows_what_it_claims():
     """But for the adaptive memory, which takes longer."""
     told = ("OPT-WLSVI", "SW-LSVI-UCB", "LSVI-UCB", "LSVI-UCB-Restart")
     agents = {label: QUICKSTART.agents[label] for label in told}
-    results = {
-        outcome.label: outcome.result
-        for outcome in run_experiment(dataclasses.replace(QUICKSTART, agents=agents, runs=16))
-    }
+    outcomes = run_experiment(dataclasses.replace(QUICKSTART, agents=agents, runs=16))
+    results = {outcome.label: outcome.result for outcome in outcomes}
     halfway = QUICKSTART.episodes // 2
-    totals = {
-        label: dw.statistics.mean_interval(result.cumulative_regret[:, -1])
-        for label, result in results.items()
-    }
+    finals = {label: result.cumulative_regret[:, -1] for label, result in results.items()}
+    totals = {label: dw.statistics.mean_interval(final) for label, final in finals.items()}
     late = {label: result.regret[:, -halfway // 10 :].mean() for label, result in results.items()}
     before = results["LSVI-UCB"].regret[:, halfway * 9 // 10 : halfway].mean()
     stuck, stuck_width = totals["LSVI-UCB"]

@@ -27,7 +27,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run an experiment of these tables, into the folder `out` unless another is named."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(finished, "report_figure", lambda data: None)  # which takes its time
-    monkeypatch.setattr(matplotlib_figures, "png_bytes", lambda figure: b"a figure")
+    monkeypatch.setattr(matplotlib_figures, "figure_bytes", lambda figure, **_: b"a figure")
 
     def run(*tables: str, out: str = "out", **sizes: int) -> int:
         Path("mine.toml").write_text(HEAD + "".join(tables))
@@ -35,12 +35,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         return main(["run", "mine.toml", "--quiet", "--out", out, *given])
 
     return run
-
-
-@pytest.fixture
-def pretending(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is compiled, and nothing is kept but the results."""
-    monkeypatch.setattr(running, "run_task", pretend)
 
 
 @pytest.fixture

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from driftwise.__main__ import main
-from driftwise.experiments.results_folder import read_manifest, sealed_manifest
-from tests.report_folders import make_folder
+from driftwise.experiments.results_folder import read_manifest
+from tests.report_folders import make_folder, write
 
 WRONG: dict[str, list[Any]] = {
     "experiment": [3, ["a"]],
@@ -55,9 +56,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(("path", "value"), OF_ANOTHER_KIND)
 def test_a_manifest_of_another_kind_is_one_sentence_whoever_sealed_it(path, value, whole, tmp_path, capsys):
     facts = json.loads((whole / "manifest.json").read_text())
-    results = (whole / "results.parquet").read_bytes()
-    (tmp_path / "results.parquet").write_bytes(results)
-    (tmp_path / "manifest.json").write_bytes(sealed_manifest(changed(facts, path, value), results))
+    write(tmp_path, changed(facts, path, value), pq.read_table(whole / "results.parquet"))
     for command in (["report", str(tmp_path)], ["compare", str(whole), str(tmp_path)]):
         assert main(command) == 2
         said = capsys.readouterr().err

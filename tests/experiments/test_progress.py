@@ -51,10 +51,8 @@ def test_lines_tell_of_ends_at_once_and_of_the_whole_now_and_then(monkeypatch, c
         clock.now = 11.0
         for done in (60, 70, 100):
             report(standing("a", done, 100))
-    assert capsys.readouterr().err.splitlines() == [
-        "a: 60 of 100 episodes; 30 % of all, about 26 s left",
-        "a: 100 of 100 episodes",
-    ]
+    lines = ["a: 60 of 100 episodes; 30 % of all, about 26 s left", "a: 100 of 100 episodes"]
+    assert capsys.readouterr().err.splitlines() == lines
 
 
 def test_agents_of_several_environments_are_told_apart_whatever_their_names(capsys):

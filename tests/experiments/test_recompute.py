@@ -41,9 +41,7 @@ def test_other_code_is_refused_in_one_line_and_recomputes_on_request(finished, t
     capsys.readouterr()
     assert main(COMMAND) == 2
     said = capsys.readouterr().err
-    assert said.startswith(
-        f"driftwise: error: {kept} was computed by other code (driftwise): bring that back"
-    )
+    assert said.startswith(f"driftwise: error: {kept} was computed by other code (driftwise): bring that")
     assert "--recompute" in said
     assert said.index("\n") == len(said) - 1
     assert kept.read_bytes() == before

@@ -26,7 +26,7 @@ from driftwise.online.deciders.anchors import (
     factorise,
     multiply_lower,
 )
-from driftwise.online.deciders.memories import BatchedMemories, Sums, Width
+from driftwise.online.deciders.memories import BatchedMemories, Sums, WaitingGram, Width
 from tests.online.streams import bits
 
 LIFE = anchor_life(1000)  # of an anchor of many dimensions, for those of few
@@ -169,7 +169,9 @@ def test_memories_with_anchors_are_the_same_within_the_bound_of_their_error(squa
         for first, second in zip(one.memories, other.memories, strict=True):
             variance = 0.0 if squared else 10.0 ** rng.uniform(-6, 0)  # where the prior is learnt
             rows = rng.normal(size=(3, FEW_DIM))
-            width = Width(1.0, 0.1, variance, rows.T @ rows if t % 5 == 0 else None)
+            width = Width(
+                1.0, 0.1, variance, WaitingGram(rows.T @ rows, np.ones(FEW_DIM)) if t % 5 == 0 else None
+            )
             answers = [(*each.estimate(arms, width), *each.spread(arms, width)) for each in (first, second)]
             for pair in zip(*answers, strict=True):
                 np.testing.assert_allclose(*pair, rtol=1e-8, atol=1e-8)

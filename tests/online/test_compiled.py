@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftwise.online.deciders import mixture_decider
-from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, Width
-from driftwise.online.deciders.mixture_decider import KERNEL, CompiledMixture
+from driftwise.online.deciders import compiled_mixture
+from driftwise.online.deciders.compiled_mixture import KERNEL, CompiledMixture
+from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, WaitingGram, Width
 from driftwise.online.limits import run_silently
 
 pytestmark = pytest.mark.skipif(KERNEL is None, reason="nothing was compiled when driftwise was installed")
@@ -72,8 +72,8 @@ def test_a_compiled_mixture_is_one_of_numpy(dim, num, squared, seed):
             for each in (one, other):
                 each.renew(num // 2)
         rows = rng.normal(size=(2, dim))
-        variance, waiting = (0.0, 1.0, 1e-4)[t % 3], (None if t % 2 else rows.T @ rows)
-        width = Width(float(rng.uniform()), 0.0, variance, waiting)
+        variance, waiting = (0.0, 1.0, 1e-4)[t % 3], WaitingGram(rows.T @ rows, rng.uniform(size=dim))
+        width = Width(float(rng.uniform()), 0.0, variance, None if t % 2 else waiting)
         assert_same(one, other, rng.normal(size=(t + 1, dim)), ridges, width)
 
 
@@ -100,8 +100,8 @@ def test_matrices_that_rounding_has_made_indefinite_are_solved_all_the_same():
 def test_many_arms_have_the_bounds_of_few():
     _, mixture = both(5, 3, squared=True)
     mixture.learn(np.ones(5), 1.0, 1.0, 4.0, 0.5, 0.1, math.inf)
-    arms = np.random.default_rng(0).normal(size=(mixture_decider.MANY_NUMBERS // 5, 5))
-    width = Width(2.0, ridges_of(3).item(1), 1e-3, np.eye(5))
+    arms = np.random.default_rng(0).normal(size=(compiled_mixture.MANY_NUMBERS // 5, 5))
+    width = Width(2.0, ridges_of(3).item(1), 1e-3, WaitingGram(np.eye(5), np.ones(5)))
     for all_, few in zip(mixture.bounds(1, arms, width), mixture.bounds(1, arms[:9], width), strict=True):
         np.testing.assert_allclose(all_[:9], few, rtol=1e-12)
 
@@ -140,19 +140,26 @@ def test_a_squared_norm_that_rounding_has_made_negative_counts_by_its_size():
 NUM, DIM = 2, 3
 SAMPLE = dict(reward=1.0, weight=1.0, degrees=4.0, scale=0.5, share=0.1, limit=9.0)
 THREE, GRAMS = np.ones(DIM), np.tile(np.eye(DIM), (NUM, 1, 1))
+LAYOUT = np.array([[2.0, 1, 0], [1, 2, 3], [2, 2, 3]])  # two coordinates below a third
 FORECAST = dict(error=np.ones(NUM), variance=np.ones(NUM))
 GOOD: dict[str, dict[str, Any]] = {  # arguments of a kernel of two memories in three dimensions
     "Mixture": dict(
         rates=np.full(NUM, 0.9), ridges=np.ones(NUM), prior=np.full(NUM, 0.5), gram=GRAMS, gram_sq=GRAMS,
-        cross=np.zeros((NUM, DIM)), stats=np.zeros((6, NUM)), log_weights=np.full(NUM, -0.7), worst=9.0,
+        cross=np.zeros((NUM, DIM)), stats=np.zeros((6, NUM)), log_weights=np.full(NUM, -0.7),
+        layout=LAYOUT, worst=9.0,
     ),
     "learn": dict(features=THREE, **SAMPLE),
     "learn_forecast": dict(features=THREE, **SAMPLE, **FORECAST),
     "bounds": dict(
-        memory=0, radius=1.0, variance=0.1, waiting=np.eye(3),
+        memory=0, radius=1.0, variance=0.1, waiting=np.eye(3), scale=np.ones(3),
         arms=np.ones((2, 3)), index=np.ones(2), bonus=np.ones(2),
     ),
+    "spread": dict(
+        memory=0, radius=1.0, variance=0.1, waiting=np.eye(3), scale=np.ones(3),
+        arms=np.ones((2, 3)), index=np.ones(2), bonus=np.ones((2, 3)),
+    ),
     "read": dict(memory=0, gram=np.empty((3, 3)), gram_sq=np.empty((3, 3)), cross=np.empty(3)),
+    "arrange": dict(layout=LAYOUT),
     "renew": dict(memory=0),
 }  # fmt: skip
 
@@ -186,7 +193,7 @@ def bad_values(name: str, good: Any) -> list[tuple[Any, type[Exception], str]]:
     layouts = np.repeat(good, 2, axis=-1)[..., ::2], good.T if good.ndim > 1 else good[::-1]
     formats = good.astype(np.float32), good.astype(">f8"), good.astype(int), crooked, bytearray(b"abc")
     others = [([1.0, 2.0], "list"), (4096, "int"), (None, "NoneType")][
-        : 2 if name in ("gram_sq", "waiting") else 3
+        : 2 if name in ("gram_sq", "waiting", "layout") else 3
     ]
     found: list[tuple[Any, type[Exception], str]] = [
         *((bad, ValueError, f"({name}|gram): expected (the shape|1 to 32768 mem)") for bad in shapes),
@@ -219,6 +226,20 @@ def test_a_wrong_argument_is_an_error_and_changes_nothing(method: str, name: str
 def test_a_kernel_has_some_memories_and_dimensions_and_not_too_many(num: int, dim: int):
     with pytest.raises(ValueError, match=f"cross: expected 1 to 32768 .*, got {num} and {dim}"):
         made(cross=np.ones((num, dim)))
+
+
+@pytest.mark.parametrize("row", [0, 1, 2])
+@pytest.mark.parametrize("wrong", [[-1, 2, 3], [4, 2, 3], [np.nan, 2, 3], [2, 2, 1], [3, 1, 3], [1, 3, 2]])
+def test_a_layout_that_has_no_order_or_no_tree_is_an_error_and_changes_nothing(row: int, wrong: list[float]):
+    kernel, layout = made(), LAYOUT.copy()
+    layout[row] = wrong
+    before = [bytes(kernel), *read(kernel)]
+    for make in (kernel.arrange, lambda layout: made(layout=layout)):
+        with pytest.raises(
+            ValueError, match="layout: expected different coordinates in runs before their pa"
+        ):
+            make(layout)
+    assert [bytes(kernel), *read(kernel)] == before
 
 
 def read(kernel: Any) -> list[bytes]:
@@ -278,21 +299,26 @@ def test_an_array_that_is_resized_by_another_argument_is_refused():
 
 
 def test_no_arms_have_no_bounds():
-    assert made().bounds(0, 1.0, 0.0, None, np.empty((0, DIM)), np.empty(0), np.empty(0))
+    assert made().bounds(0, 1.0, 0.0, None, None, np.empty((0, DIM)), np.empty(0), np.empty(0))
+
+
+def test_squared_weights_have_no_compiled_spread():
+    with pytest.raises(ValueError, match="spread: expected a mixture without gram_sq"):
+        made().spread(*GOOD["spread"].values())
 
 
 def test_a_module_of_another_interface_is_not_used(monkeypatch):
     from driftwise.online.deciders import _mixture  # pyright: ignore[reportAttributeAccessIssue]
 
     monkeypatch.setattr(_mixture, "INTERFACE", 0)
-    assert mixture_decider.load_kernel() is None
+    assert compiled_mixture.load_kernel() is None
     monkeypatch.delattr(_mixture, "INTERFACE")  # as in modules of 2026
-    assert mixture_decider.load_kernel() is None
+    assert compiled_mixture.load_kernel() is None
 
 
 def test_the_module_was_compiled_from_its_source():
     """If this fails in a checkout, `make` compiles it again."""
     from driftwise.online.deciders import _mixture  # pyright: ignore[reportAttributeAccessIssue]
 
-    source = Path(mixture_decider.__file__).with_name("_mixture.c").read_bytes()
+    source = Path(compiled_mixture.__file__).with_name("_mixture.c").read_bytes()
     assert hashlib.sha256(source).hexdigest() == _mixture.SOURCE

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save, save_file
 
+from driftwise.base import __version__
 from driftwise.base.arrays import map_tree
 from driftwise.online import Bandit, EpisodicAgent, agent_files, load
 from driftwise.online.tensors import least_numbers, to_tensors
@@ -20,7 +21,7 @@ from tests.examples import make as make_environment
 from tests.online.streams import BANDITS, lead, make
 
 Header = dict[str, Any]
-SENTENCE = r"^path must be an agent's file that is whole, got '[^\n]*agent.safetensors': [^\n]*"
+SENTENCE = r"^path must be an agent's file that is (whole|of this version), got '.*agent.safetensors': [^\n]*"
 
 
 @pytest.fixture
@@ -132,7 +133,7 @@ def test_only_a_regular_file_is_opened(make_path, why, path):
 
 def resealed(path: Path, change: Callable[[dict[str, Any], dict[str, np.ndarray]], Any]) -> None:
     """The file after a change of its description or its tensors, with a checksum that fits."""
-    description, tensors, _ = agent_files.read_agent_file(path)
+    description, tensors, *_ = agent_files.read_agent_file(path)
     change(description, tensors)
     agent_files.write_agent_file(path, agent_files.AgentFile(description, tensors, {}))
 
@@ -334,3 +335,10 @@ def test_sums_that_no_rewards_could_have_made_are_refused(how, path):
     state = spoilt(load(path).state, field, value)
     resealed(path, lambda _, tensors: tensors.update(to_tensors("state", state)))
     refused(path, "the agent in it cannot be made .*state: ")
+
+
+def test_a_file_of_another_version_says_who_wrote_it_and_what_to_do(path):
+    """As files of adaptive bandits from 0.2.0 are, whose origin has another name."""
+    saved(path, "adaptive_lin_ucb")
+    resealed(path, lambda description, _: description["agent"].update(origin="first"))
+    refused(path, rf"driftwise {__version__} wrote it, .*got 'first'\); load it with that version, or ")

@@ -22,8 +22,8 @@ from driftwise.online.deciders import (
     MixtureDecider,
     PlannedDecider,
     RoundDraws,
+    compiled_mixture,
     make_decider,
-    mixture_decider,
 )
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, anchor_life
 from driftwise.online.deciders.definition import Choice
@@ -208,7 +208,7 @@ def test_a_fast_form_equals_the_definition(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in CASES if CASES[name].kind is MixtureDecider])
 def test_a_mixture_by_numpy_equals_the_definition(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mixture_decider, "KERNEL", None)
+    monkeypatch.setattr(compiled_mixture, "KERNEL", None)
     require_alike(CASES[name])
 
 
@@ -248,10 +248,10 @@ def led(
 def test_no_decision_depends_on_units_or_an_amount_that_all_rewards_have_more(
     form: str, name: str, features: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if form == "compiled" and mixture_decider.KERNEL is None:
+    if form == "compiled" and compiled_mixture.KERNEL is None:
         pytest.skip("nothing was compiled")
     if form == "numpy":
-        monkeypatch.setattr(mixture_decider, "KERNEL", None)
+        monkeypatch.setattr(compiled_mixture, "KERNEL", None)
     dim = DRAWN[features](np.random.default_rng(0)).shape[1]
     agent = build(Spec.bandit(dim=dim, num_arms=3), name, shortest=4, longest=16)
 

@@ -51,12 +51,9 @@ def test_an_encoder_that_is_learnt_equals_the_transformers_of_scikit_learn(seed,
     pilot, later = frame_of(rng, 50, "abc"), frame_of(rng, 30, "abcd")  # with a word that is not known
     later["age"] *= 2  # beyond what the pilot has
     scaler = MinMaxScaler((-1, 1), clip=True) if deviations is None else StandardScaler()
-    transformer = compose.ColumnTransformer(
-        [
-            ("numbers", scaler, ["age", "count"]),
-            ("words", OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["word"]),
-        ]
-    )
+    words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    transformers = [("numbers", scaler, ["age", "count"]), ("words", words, ["word"])]
+    transformer = compose.ColumnTransformer(transformers)
     made = transformer.fit(pilot).transform(later)
     numbers = made[:, :2] if deviations is None else np.clip(made[:, :2] / deviations, -1, 1)
     crossed = np.einsum("ni,nj->nij", numbers[:, :1], made[:, 2:]).reshape(len(later), -1)
@@ -75,12 +72,8 @@ def test_a_file_a_table_a_pilot_and_parts_make_the_same_encoder(tmp_path):
     path = tmp_path / "schema.toml"
     path.write_text(TOML, encoding="utf-8")
     encoder = Encoder.from_toml(path)
-    parts = (
-        Cycle("hour", 24),
-        Number("age", 0, 100, "own"),
-        Category("country", ("DE", "FR"), "own", "zero"),
-        Hashed("city", 4),
-    )
+    country = Category("country", ("DE", "FR"), "own", "zero")
+    parts = Cycle("hour", 24), Number("age", 0, 100, "own"), country, Hashed("city", 4)
     assert encoder == Encoder(parts, (("age", "country"),))
     assert encoder == Encoder.from_table(TABLE)
     assert encoder == Encoder.from_table(json.loads(json.dumps(encoder.to_table())))

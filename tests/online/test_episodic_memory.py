@@ -31,7 +31,6 @@ FEATURES = make().features
 MAP = Custom(lambda state: FEATURES[state], num_actions=SPEC.num_actions, dim=SPEC.dim)
 MIXTURES = ("adaptive", "adaptive_opt_wlsvi")  # below
 BY_FORCE = ("detect_and_restart",)  # in tables of states
-PER_STEP = dict(decision="heaviest", weighing="per_step")
 PLAIN = "^algorithm must be one of plain least squares for continuous states"
 LEARNERS = [name for name in PARAMETERS if not needs(name) and name not in (*COUNTING, *MIXTURES, *BY_FORCE)]
 SEEN = drawn_episodes(30)
@@ -185,8 +184,6 @@ def test_features_are_not_asked_for_where_a_file_has_them(tmp_path):
         ("adaptive_lin_ucb", dict(horizon=1), PLAIN),
         ("cw_oful", dict(horizon=1), PLAIN),
         ("adaptive", dict(base=dict(algorithm="ucbvi", scale=0.01)), PLAIN),
-        ("adaptive_opt_wlsvi", dict(decision="mixture"), "^mixture must .*, got decision='mixture' and we"),
-        ("adaptive_opt_wlsvi", PER_STEP, "^mixture must .*'heaviest' and weighing='per_step'"),
         ("adaptive_opt_wlsvi", dict(memory=0), "^memory must be a positive integer, got 0$"),
         ("detect_and_restart", {}, "^algorithm must play nothing by force, which is done in tables"),
         ("matrix_rl", {}, "^algorithm must learn from what it earns alone where states cannot be counted"),

@@ -72,18 +72,8 @@ def ages(memory: Memory) -> range:
 class Noise:
     """The noise of a step: squares `e²/(1+v)` and exponential weights over them."""
 
-    def __init__(
-        self,
-        rate: float,
-        *,
-        count: float = 2.0,
-        scale: float = 0.0,
-        least: float = 0.0,
-        max_degrees: float,
-        lost: int = 0,
-    ) -> None:
-        self.rate, self.count, self.scale, self.least = rate, count, scale, least
-        self.max_degrees, self.lost = max_degrees, lost
+    def __init__(self, rate: float, *, count: float = 2.0, max_degrees: float, lost: int = 0) -> None:
+        self.rate, self.count, self.max_degrees, self.lost = rate, count, max_degrees, lost
         self.squares: list[float] = []
 
     @property
@@ -95,13 +85,9 @@ class Noise:
     def variance(self) -> float:
         """`s²`."""
         weights, squares = np.array(self._weights()), np.array(self.squares)
-        if self.scale:  # with σ₀ as the first of what is forgotten
-            forgotten = self.count * self.scale**2 + float((1 - weights) @ squares)
-            prior = forgotten / (self.count + float(np.sum(1 - weights)))
-        else:
-            known = squares[self.lost :]
-            prior = float(known.mean()) if known.size else 1.0
-        return max((self.count * prior + float(weights @ squares)) / self.degrees, self.least**2)
+        known = len(squares) - self.lost
+        prior = float(squares.sum()) / known if known > 0 else 1.0
+        return (self.count * prior + float(weights @ squares)) / self.degrees
 
     def score(self, error: float, doubt: float) -> float:
         """The logarithm of Student's density."""
@@ -132,11 +118,12 @@ class Mixture:
         self.memories, self.noises, self.prior, self.share, self.fresh = memories, noises, prior, share, fresh
         self.outlier, self.origin, self.unit = outlier, 0.0, 1.0
         self.scores: list[list[float]] = []
+        self.ticks: list[int] = []  # rewards after each of them
         self.renewals: list[int] = []
 
     @property
     def weights(self) -> list[float]:
-        return fixed_share(self.scores, self.prior, self.share)[-1]
+        return fixed_share(self.scores, self.prior, self.share, self.ticks)[-1]
 
     def learn(self, episode: Episode, values: np.ndarray) -> None:
         """Score the forecasts of an episode, for values `[H+1, S]`, and learn from it."""
@@ -153,19 +140,83 @@ class Mixture:
         self.scores.append(
             [sum(noise.score(*each) for noise, each in zip(self.noises, row, strict=True)) for row in found]
         )
+        self.ticks.append(len(self.memories[0].squares) + 1)
         for h, noise in enumerate(self.noises):
             squares = [row[h][0] ** 2 / (1 + row[h][1]) for row in found]
             noise.squares.append(float(np.dot(before, squares)))
         for memory, row in zip(self.memories, found, strict=True):
             memory.squares.append([error**2 / (1 + doubt) for error, doubt in row])
             memory.learn(episode)
+        self._renew(dim)
+
+    def learn_batch(self, features: np.ndarray, rewards: np.ndarray, most: int) -> None:
+        """Learn from a bandit's rewards `[n]` that came together, so many at most forecast together."""
+        dim = features.shape[1]
+        if self.outlier:
+            if not self.scores:
+                length = float(np.linalg.norm(features[0]))
+                self.origin, self.unit = float(np.median(rewards)), min(max(length, 0.01), 1.0)
+            features = np.column_stack([features / self.unit, np.full(len(features), 10.0)])
+            rewards = rewards - self.origin
+        for part in np.array_split(np.arange(len(rewards)), math.ceil(len(rewards) / most)):
+            self._learn_part(features[part], rewards[part])
+        self._renew(dim)
+
+    def _learn_part(self, features: np.ndarray, rewards: np.ndarray) -> None:
+        before, (noise,), num = self.weights, self.noises, len(rewards)
+        if self.outlier:
+            rewards = self._clipped_batch(features, rewards)
+        found = []  # squares, whose sum is eᵀC⁻¹e, and log |C| of each memory
+        for memory in self.memories:
+            gram, target = memory.ridge * np.eye(features.shape[1]), np.zeros(features.shape[1])
+            for weight, episode in zip(memory.weights, memory.history, strict=True):
+                weight *= memory.rate ** (num - 1)
+                gram += weight * np.outer(episode.features[0], episode.features[0])
+                target += weight * episode.rewards[0] * episode.features[0]
+            error = rewards - features @ np.linalg.solve(gram, target)
+            covariance = np.eye(num) + features @ np.linalg.solve(gram, features.T)
+            rest = np.linalg.solve(covariance, error)
+            squares = rest**2 + (error @ rest - rest @ rest) / num
+            found.append((squares, float(np.linalg.slogdet(covariance)[1])))
+        means = [float(squares.mean()) for squares, _ in found]
+        noise.squares += [float(np.dot(before, means))] * (num - 1)  # as before the last of them
+        self.scores.append(
+            [
+                sum(noise.score(math.sqrt(square), 0.0) for square in squares)
+                - 0.5 * volume * (noise.variance > 0)
+                for squares, volume in found
+            ]
+        )
+        self.ticks.append(len(self.memories[0].squares) + num)
+        noise.squares.append(float(np.dot(before, means)))
+        for memory, mean in zip(self.memories, means, strict=True):
+            memory.squares += [[mean]] * num
+            for row, reward in zip(features, rewards, strict=True):
+                nowhere = np.zeros(1, dtype=int)
+                memory.learn(Episode(nowhere, nowhere, row[None], np.array([reward]), nowhere))
+
+    def _renew(self, dim: int) -> None:
         weights, last = self.weights, self.memories[-1]
         heaviest = self.memories[int(np.argmax(weights))]
-        alpha = self.share or 1 / (len(self.scores) + 1)
+        alpha = self.share or 1 / (self.ticks[-1] + 1)
         sunk = weights[-1] <= min(2 * alpha, 1 / 2) * self.prior[-1]
         if self.fresh and sunk and last.held > 2 * heaviest.held and last.held >= 5 * dim:
             last.weights, last.squares = list(heaviest.weights), list(heaviest.squares)
-            self.renewals.append(len(self.scores))
+            self.renewals.append(self.ticks[-1])
+
+    def _clipped_batch(self, features: np.ndarray, rewards: np.ndarray) -> np.ndarray:
+        """Return rewards that are no outliers for the heaviest memory, by the noise or by their median."""
+        (noise,), heaviest = self.noises, self.memories[int(np.argmax(self.weights))]
+        means, doubts = np.transpose([heaviest.expected(0, row, np.zeros((2, 1))) for row in features])
+        known, num = len(noise.squares), len(rewards)
+        spread = noise.variance if known >= 3 else 0.0
+        if num > 3:
+            median = float(np.median((rewards - means) ** 2 / (1 + doubts)))
+            spread = max(spread, median / 0.6745**2)  # of a normal's absolute value, the median is 0.6745
+        if known + num <= 3 or not spread > 0:
+            return rewards
+        most = self.outlier * (1 + 100 / (known + num - 1)) * np.sqrt(spread * (1 + doubts))
+        return np.clip(rewards, means - most, means + most)
 
     def _clipped(self, episode: Episode, values: np.ndarray) -> Episode:
         """Return the episode with a reward that is no outlier for the heaviest memory, from the 4th on."""
@@ -179,10 +230,15 @@ class Mixture:
         return episode._replace(rewards=np.clip(episode.rewards, mean - most, mean + most))
 
 
-def fixed_share(scores: Sequence[Sequence[float]], prior: Sequence[float], share: float) -> list[list[float]]:
+def fixed_share(
+    scores: Sequence[Sequence[float]],
+    prior: Sequence[float],
+    share: float,
+    ticks: Sequence[int] | None = None,
+) -> list[list[float]]:
     """The weights before each round and after the last, as Herbster & Warmuth (1998) define them."""
     weights = [list(prior)]
-    for t, round_scores in enumerate(scores, start=1):
+    for t, round_scores in zip(ticks or range(1, len(scores) + 1), scores, strict=True):
         best = max(round_scores)  # which leaves the shares as they are
         raised = [w * math.exp(score - best) for w, score in zip(weights[-1], round_scores, strict=True)]
         alpha = share or 1 / (t + 1)

@@ -14,7 +14,6 @@ from driftwise.algorithms import opt_wlsvi
 from driftwise.algorithms.unknown_variation.bandit_over_agents import BanditOverAgents
 from driftwise.analysis.report import write_report
 from driftwise.base import stack_parts
-from driftwise.checks import check_agent
 from driftwise.parts import Ucb, exp3_p
 from driftwise.simulation.simulator import Simulation
 from driftwise.simulation.tasks import Task
@@ -26,10 +25,6 @@ OPTIONS: dict[str, Any] = dict(num_episodes=NUM_EPISODES, num_runs=NUM_RUNS, see
 OF_BANDIT = BanditOverAgents(
     stack_parts([opt_wlsvi(SPEC, rate=rate, radius=0.4) for rate in (0.5, 0.9)]), exp3_p(2, num_rounds=6), 7
 )
-
-
-def test_an_agent_with_diagnostics_keeps_the_contract():
-    check_agent(diagnosing(), make(), num_runs=NUM_RUNS)
 
 
 def test_diagnostics_are_of_the_state_after_the_episode():

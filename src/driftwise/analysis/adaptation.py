@@ -170,9 +170,8 @@ def decision_lag(values: Any, optimal: Any, chance: Any, lags: Sequence[int]) ->
     from driftwise.analysis.statistics.estimation import mean_interval  # which needs SciPy
 
     optimal = require_array("optimal", optimal, (len(lags), None))
-    values, chance = (
-        require_array(name, array, optimal.shape) for name, array in (("values", values), ("chance", chance))
-    )
+    values = require_array("values", values, optimal.shape)
+    chance = require_array("chance", chance, optimal.shape)
     if not len(lags) or np.any(optimal < np.maximum(values, chance) - _NEAR):
         raise ArgumentError("optimal", "be the best values, one for each lag and round", optimal)
     informative = (optimal - chance > _NEAR).all(axis=0)

@@ -5,17 +5,9 @@ import math
 import numpy as np
 
 from driftwise.analysis.figures import Axis, Curve, Figure
+from driftwise.analysis.formatting import format_count, format_interval, format_number
 from driftwise.analysis.page import Article, Page, Section, write_html
-from driftwise.analysis.table import (
-    Cell,
-    Table,
-    TableColumn,
-    format_count,
-    format_interval,
-    format_number,
-    numbers,
-    words,
-)
+from driftwise.analysis.table import Cell, Table, TableColumn, numbers, words
 from driftwise.online.backtesting import Backtest, MemoryScore
 from driftwise.online.intervals import Interval
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from driftwise.analysis.formatting import format_count
 from driftwise.analysis.report.data import Report, ReportData, load_report_data, longest, report_figure
 from driftwise.analysis.report.final_table import ON_A_TERMINAL, final_table
 from driftwise.analysis.report.writing import FORMATS, warn_of_lost_drift, write_content
-from driftwise.analysis.table import Table, format_count
+from driftwise.analysis.table import Table
 from driftwise.base.agent import Agent
 from driftwise.base.files import lock_folder, output_folder, replace_file, write_files
 from driftwise.base.validation import ArgumentError, require_choice
@@ -106,8 +107,12 @@ class FinishedStudy:
     def results(self) -> dict[str, dict[str, Result]]:
         """The result of every agent, and of every point of a grid, by environment and label."""
         results: dict[str, dict[str, Result]] = {label: {} for label in self.data}
-        for (place, label), result in self._results().items():
-            results[place][label] = result
+        for place, data in self.data.items():
+            facts = {"environment": data.environment_config, "changes": list(data.changes)}
+            for label, result in data.points.items():  # from a folder they know neither agent nor environment
+                config = data.entries[label].get("parameters", {})
+                manifest = {"agent": config, **facts, **result.manifest}
+                results[place][label] = replace(result, configs=[config], manifest=manifest)
         return results
 
     def table(self) -> Table:
@@ -125,18 +130,7 @@ class FinishedStudy:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each environment, agent, run and point, and a column for each parameter."""
-        return results_folder.results_frame(results_folder.results_table(self._results()))
-
-    def _results(self) -> dict[tuple[str, str], Result]:
-        """Return all results, with agent and environment also if they come from a folder."""
-        results = {}
-        for place, data in self.data.items():
-            facts = {"environment": data.environment_config, "changes": list(data.changes)}
-            for label, result in data.points.items():
-                config = data.entries[label].get("parameters", {})
-                manifest = {"agent": config, **facts, **result.manifest}
-                results[place, label] = replace(result, configs=[config], manifest=manifest)
-        return results
+        return results_folder.results_frame(results_folder.results_table(self.results))
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write a report in the format of the suffix of the path, as `driftwise report` does."""
@@ -160,16 +154,14 @@ class FinishedStudy:
 
     def write(self, folder: Path) -> list[Path]:
         """Write results and manifest into an existing folder, without a figure; see `save`."""
-        table = results_folder.parquet_bytes(results_folder.results_table(self._results()))
-        manifest = results_folder.sealed_manifest(self.manifest, table)  # written last
-        contents = {results_folder.RESULTS: table, results_folder.MANIFEST: manifest}
-        return write_files(folder, contents, stale=FIGURE)
+        table = results_folder.results_table(self.results)
+        return write_files(folder, results_folder.folder_files(table, self.manifest), stale=FIGURE)
 
     def write_figure(self, folder: Path) -> Path:
         """Write the figure of the results into an existing folder."""
-        from driftwise.analysis.matplotlib_figures import png_bytes
+        from driftwise.analysis.matplotlib_figures import figure_bytes
 
-        replace_file(folder / FIGURE, png_bytes(report_figure(self.data)))
+        replace_file(folder / FIGURE, figure_bytes(report_figure(self.data), format="png", dpi=150))
         return folder / FIGURE
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftwise.analysis.formatting import format_interval, format_number, format_p_value
 from driftwise.analysis.report.data import Report, ReportData
 from driftwise.analysis.statistics import (
     holm_adjust,
@@ -17,16 +18,7 @@ from driftwise.analysis.statistics import (
     t_test,
 )
 from driftwise.analysis.statistics.estimation import ROUNDING, rounding_tolerance, standard_error
-from driftwise.analysis.table import (
-    Cell,
-    Table,
-    TableColumn,
-    format_interval,
-    format_number,
-    format_p_value,
-    numbers,
-    words,
-)
+from driftwise.analysis.table import Cell, Table, TableColumn, numbers, words
 from driftwise.base.extras import require_extra
 from driftwise.base.validation import ArgumentError, require_choice
 from driftwise.experiments.results_folder import table_differences

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.analysis.figures import COLOURS, Curve, Figure, curve_style
+from driftwise.analysis.figures import COLOURS, Figure, curve_style
 from driftwise.analysis.regret_curves import RegretCurves, rank_agents, regret_figures
 from driftwise.base.extras import require_extra
 from driftwise.base.validation import ArgumentError, require_number
@@ -213,7 +213,20 @@ def _draw_curves(axes: Axes, figure: Figure) -> None:
         if curve.kind == "background":
             axes.autoscale_view()
             axes.autoscale(False)
-        _draw_curve(axes, curve, figure.x)
+        x = curve.x if curve.x is not None else figure.x
+        assert x is not None, "a curve needs x, or its figure"
+        colour = _colour(curve.number)
+        look: dict[str, Any] = {"color": colour, "linewidth": 0.8, "zorder": 1.5}
+        if curve.kind == "reference":
+            look = _REFERENCE
+        elif curve.kind == "background":
+            look |= {"alpha": 0.25, "zorder": 1}
+        elif curve.number is not None:
+            look = _describe_line(curve.name, curve.number)
+        steps = "steps-post" if curve.kind == "steps" else None
+        axes.plot(x, curve.y, marker="o" * (curve.kind in ("marked", "dots")), drawstyle=steps, **look)
+        if curve.low is not None and curve.high is not None:
+            axes.fill_between(x, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
     for shade in figure.shades:
         axes.axvspan(shade.start, shade.stop, color=_colour(shade.number), alpha=0.08, linewidth=0)
     _draw_marks(axes, figure.marks)
@@ -235,23 +248,6 @@ def _draw_curves(axes: Axes, figure: Figure) -> None:
         shares.yaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
         _set_ticks(shares, 0.85)
         shares.set_ylabel(figure.unit_label, fontsize="small", color=_FAINT)
-
-
-def _draw_curve(axes: Axes, curve: Curve, x: np.ndarray | None) -> None:
-    x = curve.x if curve.x is not None else x
-    assert x is not None, "a curve needs x, or its figure"
-    colour = _colour(curve.number)
-    look: dict[str, Any] = {"color": colour, "linewidth": 0.8, "zorder": 1.5}
-    if curve.kind == "reference":
-        look = _REFERENCE
-    elif curve.kind == "background":
-        look |= {"alpha": 0.25, "zorder": 1}
-    elif curve.number is not None:
-        look = _describe_line(curve.name, curve.number)
-    marker, style = "o" * (curve.kind in ("marked", "dots")), "steps-post" if curve.kind == "steps" else None
-    axes.plot(x, curve.y, marker=marker, drawstyle=style, **look)
-    if curve.low is not None and curve.high is not None:
-        axes.fill_between(x, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
 
 
 def _colour(number: int | None) -> str:

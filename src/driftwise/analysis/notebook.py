@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftwise.analysis.figures import Axis, Curve, Figure, mean_curve
+from driftwise.analysis.formatting import format_count, format_half_width, format_number
 from driftwise.analysis.regret_curves import RegretCurves
 from driftwise.analysis.statistics import mean_interval
-from driftwise.analysis.table import Table, TableColumn, cells, format_count, format_half_width, format_number
+from driftwise.analysis.table import Table, TableColumn, cells
 from driftwise.base.extras import require_extra
 from driftwise.base.part import describe_structure
 from driftwise.simulation.results import Result
@@ -89,9 +90,8 @@ def result_frame(result: Result) -> pd.DataFrame:
     """Return a row for each agent of the grid, run and point, with the columns of a results folder."""
     with require_extra("to_frame", "cli"):
         from driftwise.experiments.results_folder import results_frame, results_table
-    name = _environment(result)
-    agents = ((label or _agent(result), point) for label, point in _agents(result))
-    return results_frame(results_table({(name, label): point for label, point in agents}))
+    agents = {label or _agent(result): point for label, point in _agents(result)}
+    return results_frame(results_table({_environment(result): agents}))
 
 
 def result_figure(result: Result, **look: Any) -> Drawing:
@@ -137,18 +137,13 @@ def result_html(result: Result) -> str:
     num_agents = int(np.prod(result.grid))
     table = replace(summary_table(result), title="")._repr_html_() if 1 < num_agents <= _MAX_ROWS else ""
     with contextlib.suppress(ModuleNotFoundError):  # without matplotlib the numbers are there all the same
-        lines.append(_small_image(result))
+        from driftwise.analysis.matplotlib_figures import image_tag, small_plot
+
+        points = result.cumulative_regret.reshape(-1, *result.cumulative_regret.shape[-2:])
+        lowest = points[int(np.argmin(points[..., -1].mean(axis=-1)))]  # in colour; some others are faint
+        curves = [Curve("", mean) for mean in points[:_MAX_CURVES].mean(axis=1)]
+        curves.append(mean_curve("", 0, *mean_interval(lowest)))
+        axes = Axis("episode"), Axis("cumulative regret", from_zero=not result.signed)
+        drawing = small_plot(Figure("regret", curves, *axes, "", x=result.episodes), (4.6, 2.3))
+        lines.append(image_tag(drawing, "cumulative regret over episodes", dpi=80))
     return f"<div>{'<br>'.join(lines)}{table}</div>"
-
-
-def _small_image(result: Result) -> str:
-    """Return cumulative regret over episodes: of a grid, the lowest mean in colour and some others faint."""
-    from driftwise.analysis.matplotlib_figures import image_tag, small_plot
-
-    points = result.cumulative_regret.reshape(-1, *result.cumulative_regret.shape[-2:])
-    lowest = points[int(np.argmin(points[..., -1].mean(axis=-1)))]
-    curves = [Curve("", mean) for mean in points[:_MAX_CURVES].mean(axis=1)]
-    curves.append(mean_curve("", 0, *mean_interval(lowest)))
-    axes = Axis("episode"), Axis("cumulative regret", from_zero=not result.signed)
-    figure = Figure("regret", curves, *axes, "", x=result.episodes)
-    return image_tag(small_plot(figure, (4.6, 2.3)), "cumulative regret over episodes", dpi=80)

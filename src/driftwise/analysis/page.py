@@ -14,7 +14,8 @@ import numpy as np
 
 from driftwise import __version__
 from driftwise.analysis.figures import MANY_ROWS, AnyFigure, Axis, Bars, Curve, Figure, Shade, curve_style
-from driftwise.analysis.table import Table, format_percent
+from driftwise.analysis.formatting import format_percent
+from driftwise.analysis.table import Table
 from driftwise.base.extras import require_extra
 
 with require_extra("a page", "cli"):

@@ -5,18 +5,9 @@ import math
 import numpy as np
 
 from driftwise.analysis.figures import Axis, Curve, Figure
+from driftwise.analysis.formatting import format_count, format_interval, format_number, format_percent
 from driftwise.analysis.page import Page, Section, write_html
-from driftwise.analysis.table import (
-    Cell,
-    Table,
-    TableColumn,
-    format_count,
-    format_interval,
-    format_number,
-    format_percent,
-    numbers,
-    words,
-)
+from driftwise.analysis.table import Cell, Table, TableColumn, numbers, words
 from driftwise.online.replay import INDEPENDENCE_LEVEL, Interval, Replay
 
 _INTERVAL_NAMES = {"normal": "normal", "asymptotic": "asymptotic", "running": "at all times"}

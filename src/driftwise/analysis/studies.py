@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from driftwise.analysis.agent_numbers import AgentNumbers, extract_numbers, number_cell, number_columns
-from driftwise.analysis.table import Cell, Table, format_number, numbers, words
+from driftwise.analysis.formatting import format_number
+from driftwise.analysis.table import Cell, Table, numbers, words
 from driftwise.base.part import to_config
 from driftwise.environments import ContinuingMdp, Environment, LinearBandit, LinearMdp
 from driftwise.experiments.study import Study

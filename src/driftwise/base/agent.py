@@ -63,6 +63,10 @@ class Agent(ABC):
         """
         return plan.policy[0, 0]
 
+    def expand(self, features: Array) -> Array:
+        """Return the features `[..., D]` whose products `WaitingDecisions` sum, of features `[..., d]`."""
+        return features
+
     def diagnostics(self, state: Any) -> dict[str, Array]:
         """Numbers by name about the episode last learnt from; engines record them beside the regret."""
         return {}
@@ -99,6 +103,9 @@ class Wrapper(Agent):
     """An agent around another one, its `base`, with the same properties."""
 
     base: Any
+
+    def moments(self, state: Any) -> Moments | None:
+        return self.base.moments(state.base)
 
 
 for _name in ("spec", "needs", "act", "optimistic", "off_policy", "sees_arms", "reward_range"):

@@ -4,7 +4,6 @@ Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror & Shaw, "Parallel random numb
 2011), the same bits on NumPy and JAX. A key is two 32-bit words; `fold(key, i)` is the key at `i` below it.
 """
 
-import functools
 import math
 from typing import Any
 
@@ -59,28 +58,6 @@ def _threefry_of_few(key: list[int], highs: list[int], lows: list[int]) -> tuple
         words.append((high, low))
     array = np.array(words, dtype=np.uint32)
     return array[:, 0], array[:, 1]
-
-
-class LazyKey:
-    """The key at an address below `key`, for NumPy: computed when it is first used."""
-
-    shape = (2,)
-
-    def __init__(self, key: Key, address: int) -> None:
-        self._above, self._address = key, address
-
-    def __array_namespace__(self) -> Any:
-        return np
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._words[index]
-
-    def tolist(self) -> list[int]:
-        return self._words.tolist()
-
-    @functools.cached_property
-    def _words(self) -> Key:
-        return fold(self._above, self._address)
 
 
 def fold(key: Key, address: Any) -> Key:

@@ -73,7 +73,7 @@ def _audit(
 
 def _print_audit(audit: Any) -> None:
     from driftwise.analysis.audit import findings_table, grouped, worst_of
-    from driftwise.analysis.table import format_count
+    from driftwise.analysis.formatting import format_count
 
     print(f"{audit.name}: {', '.join(audit.sizes)}")
     for group, findings in grouped(audit.findings).items():

@@ -38,8 +38,8 @@ def _validate(file_or_name: str = app.FILE_OR_NAME) -> None:
     memory. Nothing is run.
     """
     from driftwise.analysis.agent_numbers import NUMBERS_NOTE
+    from driftwise.analysis.formatting import format_count
     from driftwise.analysis.studies import agents_table, study_environments_table
-    from driftwise.analysis.table import format_count
     from driftwise.experiments.outcomes import fitting_tasks
     from driftwise.experiments.study import find_study
 

@@ -176,10 +176,10 @@ def _watch(reader: socket.socket, stopping: threading.Event, can_resume: Callabl
 
 def _print_tables(study: Any) -> None:
     """The final regrets, and the exponents where environments differ in length or in variation."""
+    from driftwise.analysis.formatting import format_count
     from driftwise.analysis.report import rates
     from driftwise.analysis.report.data import manifest_text
     from driftwise.analysis.report.final_table import ON_A_TERMINAL, final_table
-    from driftwise.analysis.table import format_count
 
     report, facts = study.data, study.manifest
     sizes = f"{format_count(facts['num_episodes'], 'episode')}, {format_count(facts['num_runs'], 'run')}"

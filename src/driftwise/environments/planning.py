@@ -17,7 +17,7 @@ _MAX_POLICIES = 100  # a handful is usual; rounding can make policies go round w
 
 def optimal_values(features: Array, model: Model) -> Array:
     """Return `V*` of every step and state, `[H+1, S]`; the last row is zero."""
-    return _induction(features, model, lambda q, _: namespace(q).max(q, axis=-1), None)
+    return _induction(features, model)
 
 
 def policy_values(features: Array, model: Model, policy: Array) -> Array:
@@ -31,7 +31,7 @@ def policy_values(features: Array, model: Model, policy: Array) -> Array:
     xp = namespace(policy)
     if policy.ndim == 2:
         policy = xp.astype(policy[..., None] == xp.arange(sizes[2]), features.dtype)
-    return _induction(features, model, lambda q, p: namespace(q).sum(p * q, axis=-1), policy)
+    return _induction(features, model, policy)
 
 
 def check_policy(policy: np.ndarray, num_actions: int) -> None:
@@ -56,14 +56,15 @@ def action_values(features: Array, model: Model, values: Array) -> Array:
     return xp.reshape(q, (-1, *features.shape[:2]))
 
 
-def _induction(features: Array, model: Model, summarise, policy: Array | None) -> Array:
+def _induction(features: Array, model: Model, policy: Array | None = None) -> Array:
+    """Return the values of a policy, `[H+1, S]`, or of the best one."""
     xp = namespace(model.theta)
     flat = xp.reshape(features, (-1, features.shape[-1]))
 
     def step(value: Array, x: tuple) -> tuple[Array, Array]:
-        theta, mu, *rest = x
+        theta, mu, *chances = x
         q = xp.reshape((theta + mu @ value) @ flat.T, features.shape[:2])
-        value = summarise(q, rest[0] if rest else None)
+        value = xp.sum(chances[0] * q, axis=-1) if chances else xp.max(q, axis=-1)
         return value, value
 
     start = xp.zeros(features.shape[0], dtype=model.theta.dtype)

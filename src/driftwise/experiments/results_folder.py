@@ -72,12 +72,14 @@ def table_differences(first: Any, second: Any, *keys: str) -> Iterator[tuple[str
         yield join_keys(*keys), first, second
 
 
-def sealed_manifest(manifest: Mapping[str, Any], results: bytes) -> bytes:
-    """Return the content of a manifest, with digests of the results and of the manifest itself."""
+def folder_files(results: pa.Table, manifest: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return the contents of a folder's files; the manifest has digests of the results and of itself."""
+    file = io.BytesIO()
+    pq.write_table(results, file, compression="zstd")
     facts = {key: value for key, value in manifest.items() if key not in ("format", "sha256")}
-    facts, seal = {"format": MANIFEST_FORMAT, **facts}, {RESULTS: sha256(results).hexdigest(), MANIFEST: ""}
-    own = sha256(json_bytes({**facts, "sha256": seal})).hexdigest()
-    return json_bytes({**facts, "sha256": {**seal, MANIFEST: own}})
+    facts, seal = {"format": MANIFEST_FORMAT, **facts}, {RESULTS: sha256(file.getvalue()).hexdigest()}
+    own = sha256(json_bytes({**facts, "sha256": {**seal, MANIFEST: ""}})).hexdigest()
+    return {RESULTS: file.getvalue(), MANIFEST: json_bytes({**facts, "sha256": {**seal, MANIFEST: own}})}
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -129,10 +131,11 @@ def read_table(
         return file.read(columns=None if columns is None else [*columns, *own])
 
 
-def results_table(results: Mapping[tuple[str, str], Result]) -> pa.Table:
-    """Return a row for each environment, agent, run and point; missing diagnostics are null."""
+def results_table(results: Mapping[str, Mapping[str, Result]]) -> pa.Table:
+    """Return a row for each run and point, by environment and agent; missing diagnostics are null."""
     tables = []
-    for (environment, agent), result in results.items():
+    listed = ((place, *item) for place, agents in results.items() for item in agents.items())
+    for environment, agent, result in listed:
         shape = result.returns.shape
         for curve in (result.returns, *result.diagnostics.values()):
             if len(shape) != 2 or curve.shape != shape:
@@ -149,13 +152,6 @@ def results_table(results: Mapping[tuple[str, str], Result]) -> pa.Table:
         own = {name: pa.array(curve.reshape(-1), pa.float64()) for name, curve in result.diagnostics.items()}
         tables.append(pa.table({**dict(zip(RESULT_COLUMNS, columns, strict=True)), **own}))
     return pa.concat_tables(tables, promote_options="default").unify_dictionaries().combine_chunks()
-
-
-def parquet_bytes(table: pa.Table) -> bytes:
-    """Return a table as the content of a Parquet file."""
-    file = io.BytesIO()
-    pq.write_table(table, file, compression="zstd")
-    return file.getvalue()
 
 
 def load_results(folder: str | os.PathLike[str]) -> pd.DataFrame:

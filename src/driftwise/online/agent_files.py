@@ -32,6 +32,7 @@ class AgentFile(NamedTuple):
     description: dict[str, Any]  # plain values, with the `kind` of agent
     tensors: Tensors
     seen: Stamps
+    version: str = __version__  # of the driftwise that wrote it
 
 
 LOADERS: dict[str, Callable[[AgentFile, Any], Any]] = {}  # by the kind of agent that a description names
@@ -74,7 +75,9 @@ def _restored(source: _Source, features: Any) -> Any:
     except Exception as error:  # a description and numbers that do not belong together may raise anything
         if isinstance(error, ArgumentError) and error.argument == "features" and error.value is features:
             raise ArgumentError("features", error.expected, features, _short(error.got)) from None
-        raise _refused(source, f"the agent in it cannot be made ({_short(error)})") from error
+        why = f"driftwise {content.version} wrote it, and the agent in it cannot be made ({_short(error)})"
+        advice = "load it with that version, or make a new agent and let it learn from your log"
+        raise _refused(source, f"{why}; {advice}", "of this version") from error
 
 
 def write_agent_file(path: str | os.PathLike[str], content: AgentFile) -> Stamps:
@@ -134,7 +137,7 @@ def read_agent_file(path: _Source) -> AgentFile:
         raise _refused(path, "its checksum does not fit its content")
     if not isinstance(description, dict):
         raise _refused(path, f"its description is no table: {_short(description)}")
-    return AgentFile(description, tensors, seen)
+    return AgentFile(description, tensors, seen, _short(metadata.get("driftwise")))
 
 
 def _raw(array: np.ndarray) -> memoryview:
@@ -171,11 +174,12 @@ def _header(path: _Source) -> dict[str, Any]:
         raise _damaged(path, error) from None
 
 
-def _refused(source: _Source, why: str) -> ArgumentError:
+def _refused(source: _Source, why: str, quality: str = "whole") -> ArgumentError:
     if isinstance(source, bytes):
-        return ArgumentError("content", "be an agent's, and whole", source, f"{len(source)} bytes: {why}")
+        expected, got = f"be an agent's, and {quality}", f"{len(source)} bytes: {why}"
+        return ArgumentError("content", expected, source, got)
     name = os.fspath(source)
-    return ArgumentError("path", "be an agent's file that is whole", name, f"{name!r}: {why}")
+    return ArgumentError("path", f"be an agent's file that is {quality}", name, f"{name!r}: {why}")
 
 
 def _damaged(path: _Source, reason: Any) -> ArgumentError:

@@ -21,11 +21,19 @@ from driftwise.online.bandit_files import BanditSettings, SavedBandit, bandit_co
 from driftwise.online.deciders import make_decider
 from driftwise.online.deciders.clock_decider import uses_clock
 from driftwise.online.deciders.definition import Choice, Offer
-from driftwise.online.decisions import Decision, Entry, Outcome, PendingDecisions, Waiting, as_id
+from driftwise.online.decisions import (
+    Decision,
+    Entry,
+    Outcome,
+    PendingDecisions,
+    Waiting,
+    as_id,
+    require_feedback,
+)
 from driftwise.online.hints import find_hints
 from driftwise.online.limits import RewardRange
 from driftwise.online.renewal import renew_state, require_coordinates
-from driftwise.online.summary import Gauge, Summary, summary_fields
+from driftwise.online.summary import Gauge, Summary, map_weights, summary_fields
 from driftwise.online.waiting import WaitingSums
 
 _KIND = "bandit"  # in files
@@ -92,7 +100,7 @@ class Bandit(SavedBandit):
         self._dim = self.agent.spec.dim
         with limits.within_memory(self.agent):
             self._decider = make_decider(self.agent, settings.seed, settings.num_draws)
-            sums = WaitingSums(self._dim) if self.agent.counts_waiting else None
+            sums = WaitingSums(self._dim, self.agent.expand) if self.agent.counts_waiting else None
         self._pending = PendingDecisions(settings.max_pending, *ages, sums=sums)
         self._range = RewardRange(settings.reward_range or self.agent.reward_range, settings.outside)
         self._gauge, self._num_rounds = Gauge(), 0  # rounds: decisions and samples have draws of their own
@@ -126,7 +134,8 @@ class Bandit(SavedBandit):
             last = self._gauge, self._offered, decisions, pending
             hints = tuple(find_hints(self.agent, self._decider.state, *last))
             outside = int(self._gauge.outside)
-            return Summary(decisions=decisions, expired=expired, **fields, outside=outside, hints=hints)
+            fields |= dict(outside=outside, hints=hints, maps=map_weights(self.agent, self._decider.state))
+            return Summary(decisions=decisions, expired=expired, **fields)
 
     def diagnostics(self) -> dict[str, float]:
         """Return numbers of the agent by name, after the last reward: `alarms` is 1 if that was one."""
@@ -170,6 +179,7 @@ class Bandit(SavedBandit):
                 arm = self._decider.draws.arm(offer.policy, self._num_rounds)
             choice, chances = offer.choice(arm), offer.chances
             name = None if names is None else as_id(names[arm], "names")
+            self._decider.expect(choice)
             id = self._pending.add(choice, id, moment, name)
             self._num_rounds += 1
         return Decision(arm, id, choice.value, choice.bonus, chances.item(arm), chances, offer.scores, moment)
@@ -184,14 +194,29 @@ class Bandit(SavedBandit):
         with self._lock:
             entry = self._pending.get(id)
             if not isinstance(entry, Entry):
-                if strict:
-                    expected = "be of a decision that waits for its reward"
-                    raise ArgumentError("id", expected, id, f"{id!r}: {self._pending.reason(entry)}")
+                self._pending.find("id", [id], strict=strict)  # which raises the error
                 return entry
             reward = self._range.clip(reward, self._gauge)
             limits.run_silently(self._absorb, entry.choice, reward, entry.time, 1.0)
-            self._pending.remove(id, Outcome.REPEATED)
+            self._pending.remove([id], Outcome.REPEATED)
             return Outcome.LEARNT
+
+    def learn_many(self, ids: Any, rewards: Any, *, strict: bool = True) -> list[Outcome]:
+        """Learn the rewards of many decisions that came together, and return the outcome of each.
+
+        Adaptive bandits learn them in one update, or in parts where they are more than 256: each is forecast
+        from what was known before all of them, and is a tick of forgetting in the order of decisions. Other
+        algorithms learn them one after another, in this order. `strict` is as in `learn`. Where any argument
+        is wrong, nothing is learnt.
+        """
+        ids, rewards = require_feedback(ids, rewards)
+        with self._lock:
+            found = self._pending.find("ids", ids, strict=strict)
+            known = zip(ids, found, rewards, strict=True)
+            batch = {id: (entry, reward) for id, entry, reward in known if isinstance(entry, Entry)}
+            limits.run_silently(self._absorb_many, sorted(batch.values(), key=lambda pair: pair[0].number))
+            self._pending.remove(batch, Outcome.REPEATED)
+            return [Outcome.LEARNT if isinstance(entry, Entry) else entry for entry in found]
 
     def learn_from(self, features: Any, reward: Any, *, weight: Any = 1.0, time: Any = None) -> None:
         """Learn the reward of features `[dim]` that were chosen elsewhere, or of many: `[n, dim]` and `[n]`.
@@ -233,12 +258,15 @@ class Bandit(SavedBandit):
         """
         block = require_coordinates(coordinates, self._dim)
         with np.errstate(all="ignore"), self._lock:
-            self._decider.state = renew_state(self._decider.state, block)
-            entries = [*self._pending.waiting.items()]
-            for id, entry in entries:
+            self._decider.state = renew_state(self._decider.state, block, self.agent)
+            gone = []
+            for id, entry in self._pending.waiting.items():
                 if (name is not None and entry.name == name) or entry.choice.features[block].any():
-                    self._pending.remove(id, Outcome.EXPIRED)
-            return len(entries) - len(self._pending.waiting)
+                    gone.append(id)
+                else:
+                    self._decider.expect(entry.choice)
+            self._pending.remove(gone, Outcome.EXPIRED)
+            return len(gone)
 
     def _offer(self, features: Any, moment: float, sums: WaitingSums | None) -> Offer:
         """Return the offer of the next round."""
@@ -252,6 +280,16 @@ class Bandit(SavedBandit):
         reward = self._range.clip_outlier(reward, predicted, self._gauge)
         self._decider.learn(choice, reward, moment, weight)
         self._gauge.observe(reward - predicted, choice.bonus)
+
+    def _absorb_many(self, batch: Sequence[tuple[Entry, float]]) -> None:
+        """Learn the rewards of decisions that came together, the oldest first."""
+        rewards = [self._range.clip(reward, self._gauge) for _, reward in batch]
+        choices, times = [entry.choice for entry, _ in batch], [entry.time for entry, _ in batch]
+        for i, choice in enumerate(choices):
+            predicted = choice.value - choice.bonus
+            rewards[i] = self._range.clip_outlier(rewards[i], predicted, self._gauge)
+            self._gauge.observe(rewards[i] - predicted, choice.bonus)
+        self._decider.learn_many(choices, rewards, times)
 
     def _rewards(self, samples: limits.Samples, *, timed: bool) -> list[float]:
         """Return the rewards of samples as they are learnt; raise an error if they cannot be."""

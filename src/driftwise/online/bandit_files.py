@@ -144,6 +144,8 @@ def restore_bandit(bandit: "Bandit", file: agent_files.AgentFile) -> None:
         moments = state.base if isinstance(state, MixtureState) else state
         require_within("state: the clock", moments.memory, LATEST_TIMESTAMP)
     bandit._decider.state = state
+    for entry in pending.waiting.values():
+        bandit._decider.expect(entry.choice)
     num_samples = tensors.with_leaves(0, [("samples", require_sound("samples", stored["samples"]))])
     bandit._num_rounds = int(num_samples) + bandit._pending.num_decisions
     bandit._gauge, bandit._seen = Gauge.from_array(stored["gauge"]), file.seen

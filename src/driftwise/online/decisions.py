@@ -4,7 +4,7 @@ import copy
 import math
 import os
 from collections import OrderedDict
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Integral
@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 
 from driftwise.base.times import LATEST_TIMESTAMP
-from driftwise.base.validation import ArgumentError
+from driftwise.base.validation import ArgumentError, require_array
 from driftwise.online.deciders.definition import Choice
+from driftwise.online.limits import LARGEST_REWARD, as_numbers, require_within
 from driftwise.online.waiting import WaitingSums
 
 _LONGEST_ID = 200  # characters
@@ -156,20 +157,33 @@ class PendingDecisions:
             is_old = oldest.number < number - later or oldest.since < self.latest - seconds
             if not is_old and len(self.waiting) <= self.max_pending:
                 return id
-            self.remove(first, Outcome.EXPIRED)
+            self.remove([first], Outcome.EXPIRED)
 
     def get(self, id: str) -> Entry | Outcome:
         """Return the decision of an id, or the outcome of one that does not wait."""
         return self.waiting.get(id) or self.finished.get(id, Outcome.UNKNOWN)
 
-    def remove(self, id: str, outcome: Outcome) -> None:
-        """Remove a decision whose reward was learnt, or would come too late or be of no use."""
-        entry = self.waiting.pop(id)
+    def find(self, argument: str, ids: Sequence[str], *, strict: bool) -> list[Entry | Outcome]:
+        """Return decisions by their ids, or outcomes of those that do not wait, which `strict` refuses."""
+        found = dict[str, Entry | Outcome]()
+        entries = [Outcome.REPEATED if id in found else found.setdefault(id, self.get(id)) for id in ids]
+        for id, entry in zip(ids, entries, strict=True):
+            if strict and not isinstance(entry, Entry):
+                why = "it is there twice" if isinstance(found[id], Entry) else self.reason(entry)
+                expected = "be of a decision that waits for its reward"
+                raise ArgumentError(argument, expected, id, f"{id!r}: {why}")
+        return entries
+
+    def remove(self, ids: Collection[str], outcome: Outcome) -> None:
+        """Remove decisions whose rewards were learnt, or would come too late or be of no use."""
+        oldest = self.num_decisions
+        for id in ids:
+            oldest = min(oldest, self.waiting.pop(id).number)
+            self.finished[id] = outcome
         if self.sums is not None:
-            self.sums.remove(id, self.num_decisions - entry.number if outcome is Outcome.REPEATED else 0)
-        self.num_expired += outcome is Outcome.EXPIRED
-        self.finished[id] = outcome
-        if len(self.finished) > self.max_pending:
+            self.sums.remove(ids, self.num_decisions - oldest if outcome is Outcome.REPEATED else 0)
+        self.num_expired += len(ids) * (outcome is Outcome.EXPIRED)
+        while len(self.finished) > self.max_pending:
             del self.finished[next(iter(self.finished))]
 
     def reason(self, outcome: Outcome) -> str:
@@ -201,3 +215,12 @@ def as_id(id: Any, argument: str = "id") -> str:
         return str(int(id))
     expected = f"be an integer of 64 bits or text of 1 to {_LONGEST_ID} characters"
     raise ArgumentError(argument, expected, id)
+
+
+def require_feedback(ids: Any, rewards: Any) -> tuple[list[str], list[float]]:
+    """Return the ids of decisions and as many rewards, checked."""
+    if isinstance(ids, str) or not isinstance(ids, Iterable):
+        raise ArgumentError("ids", "be those of many decisions, in a list", ids)
+    ids = [as_id(id, "ids") for id in ids]
+    checked = require_array("rewards", as_numbers(rewards), (len(ids),))
+    return ids, (require_within("rewards", checked, LARGEST_REWARD) if ids else checked).tolist()

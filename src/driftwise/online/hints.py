@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.algorithms.unknown_variation.expanding import MixtureOfMaps, map_features
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.agent import Agent
 from driftwise.base.arrays import map_tree
@@ -23,6 +24,9 @@ def find_hints(
     agent: Agent, state: Any, gauge: Gauge, arms: np.ndarray | None, num_decisions: int, num_waiting: int
 ) -> Iterator[str]:
     """Yield a sentence for each thing that the user may want to change; `arms` are of the last round."""
+    if isinstance(agent, MixtureOfMaps) and arms is not None:
+        blocks, (name, agent, state) = agent.blocks, agent.heaviest(state)
+        arms = map_features(name, arms, blocks)
     moments = agent.moments(state)
     if moments is None or arms is None or len(arms) < 2 or moments.gram.shape[:-2] != (1,):
         return

@@ -58,6 +58,8 @@ class NamedBandit(SavedBandit):
         if "dim" in settings:
             raise ArgumentError("dim", "be left out: encoders and max_arms make it", settings["dim"])
         encoding = ArmSettings(own, shared, max_arms, when_full)
+        if shared is None and settings.get("expand", "no") != "no":
+            settings = {"blocks": max_arms} | settings
         bandit = Bandit(algorithm, dim=encoding.dim, **settings)
         if when_full == "retire" and None not in (own, shared) and keeps_samples(bandit.state):
             expected = f"be 'refuse' where weights are shared, for {algorithm}, which keeps samples"
@@ -126,6 +128,10 @@ class NamedBandit(SavedBandit):
     def learn(self, id: str | int, reward: float, *, strict: bool = True) -> Outcome:
         """Learn the reward of a decision, as `Bandit.learn` does."""
         return self.bandit.learn(id, reward, strict=strict)
+
+    def learn_many(self, ids: Any, rewards: Any, *, strict: bool = True) -> list[Outcome]:
+        """Learn the rewards of many decisions that came together, as `Bandit.learn_many` does."""
+        return self.bandit.learn_many(ids, rewards, strict=strict)
 
     def learn_from(
         self, contexts: Any, arms: Any, rewards: Any, *, weight: Any = 1.0, time: Any = None

@@ -7,6 +7,7 @@ import numpy as np
 from driftwise.algorithms.bandits.dynamic_lin_ucb import PoolState
 from driftwise.algorithms.unknown_variation.bandit_over_agents import BlockState
 from driftwise.algorithms.unknown_variation.detecting import DetectingState
+from driftwise.algorithms.unknown_variation.expanding import MapsState
 from driftwise.algorithms.unknown_variation.master import MasterState
 from driftwise.algorithms.unknown_variation.mixture import MixtureState
 from driftwise.algorithms.unknown_variation.restarting import RestartingState
@@ -30,7 +31,7 @@ def require_coordinates(coordinates: Any, dim: int) -> np.ndarray:
     return block
 
 
-def renew_state(state: Any, block: np.ndarray) -> Any:
+def renew_state(state: Any, block: np.ndarray, agent: Any = None) -> Any:
     r"""Return the state in which the weights of a block of coordinates K are reset.
 
     The others, R, keep what they know: the block is marginalised,
@@ -43,8 +44,12 @@ def renew_state(state: Any, block: np.ndarray) -> Any:
     weights the norm of $\Lambda^{-1}$ is later never below that with a block that is kept and forgets too:
     the marginal of $\eta\Lambda + (1-\eta)\lambda I$ is at least $\eta\Lambda' + (1-\eta)\lambda I$. A radius
     that depends on $\log\det\Lambda$ loses the share of the block. Agents that keep samples can reset a block
-    that no sample shares with others; all else is an `ArgumentError`.
+    that no sample shares with others; all else is an `ArgumentError`. An agent is needed where it has maps of
+    features: of each, all that depends on the block is reset.
     """
+    if isinstance(state, MapsState):
+        blocks = (agent.coordinates(name, block) for name in agent.maps)
+        return state._replace(maps=tuple(map(renew_state, state.maps, blocks)))
     if isinstance(state, Moments):
         return _marginal(state, block)
     if type(state) not in _INNER_STATES:
@@ -59,6 +64,8 @@ def renew_state(state: Any, block: np.ndarray) -> Any:
 
 def keeps_samples(state: Any) -> bool:
     """Return whether a state keeps samples: a block that these share with others cannot be reset."""
+    if isinstance(state, MapsState):
+        return any(map(keeps_samples, state.maps))
     if not isinstance(state, Moments):
         return type(state) not in _INNER_STATES or keeps_samples(getattr(state, _INNER_STATES[type(state)]))
     sizes = list[int]()

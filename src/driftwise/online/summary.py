@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from driftwise.algorithms.unknown_variation.expanding import MixtureOfMaps
 from driftwise.base.agent import Agent
 from driftwise.base.validation import ArgumentError, require_array
 from driftwise.online.limits import LARGEST_REWARD
@@ -97,6 +98,7 @@ class Summary:
     hints: tuple[
         str, ...
     ]  # sentences of advice: arms never tried, long delays, features that explain nothing
+    maps: dict[str, float]  # weights of the feature maps by name; empty without `expand=`
 
 
 @dataclass(frozen=True)
@@ -124,3 +126,10 @@ def summary_fields(agent: Agent, state: Any, gauge: Gauge, missing: float | None
         condition = float((largest / smallest).max()) if smallest.min() > 0 else math.inf
     numbers = dict(effective_samples=effective, condition=condition, recent_error=gauge.recent)
     return numbers | dict(recent_bonus=gauge.recent_bonus, drift=gauge.drift, outliers=int(gauge.outliers))
+
+
+def map_weights(agent: Agent, state: Any) -> dict[str, float]:
+    """Return the weights of the maps of a mixture of them, by name."""
+    if not isinstance(agent, MixtureOfMaps):
+        return {}
+    return dict(zip(agent.maps, np.exp(state.log_weights).tolist(), strict=True))

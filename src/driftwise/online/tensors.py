@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.algorithms.bandits.dynamic_lin_ucb import ModelPool
+from driftwise.algorithms.unknown_variation.expanding import MapsState, MixtureOfMaps
 from driftwise.algorithms.unknown_variation.master import Master
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState
 from driftwise.algorithms.unknown_variation.restarting import Restarting
@@ -98,6 +99,8 @@ def least_numbers(agent: Agent) -> int:
     dim, horizon = agent.spec.dim, agent.spec.horizon
     gram = dim * dim if (agent.spec.num_states, horizon) == (1, 1) else horizon  # episodes may have blocks
     match agent:
+        case MixtureOfMaps():
+            return sum(map(least_numbers, agent.maps.values()))
         case MixtureOfMemories():
             return agent.num_memories * least_numbers(agent.base)
         case Master():
@@ -118,8 +121,8 @@ def least_numbers(agent: Agent) -> int:
 def require_sums(state: Any) -> None:
     """Refuse sums that no rewards and features could have produced, in a state and all states within it."""
     counts, grams = dict[str, Any](), []
-    if isinstance(state, MixtureState) and not np.allclose(np.exp(state.log_weights).sum(axis=-1), 1):
-        raise ArgumentError("state: weights of memories", "sum to 1", state.log_weights)
+    if isinstance(state, MapsState | MixtureState) and not np.allclose(np.exp(state.log_weights).sum(-1), 1):
+        raise ArgumentError("state: weights of a mixture", "sum to 1", state.log_weights)
     if isinstance(state, NoiseSums):
         errors = state.moments.cross[..., 0, 0]
         counts = {"a sum of squared errors": state.total, "a weighted sum of squared errors": errors}

@@ -2,13 +2,14 @@
 
 import copy
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Self
 
 import numpy as np
 
 from driftwise.online.tensors import Tensors, require_sound, with_leaves
 
+_SPARSE = 0.3  # share of columns in use below which the others are left out
 _MANY = 1000  # removals, beside as many as are left, after which rounding is removed
 
 
@@ -17,10 +18,12 @@ class WaitingSums:
 
     A decision no longer counts when more than twice as many others were made since as ever came before a
     reward, since rewards may be lost. It is summed when the sums are asked for: most rewards come before.
+    The φ are what `expand` returns for rows of features.
     """
 
-    def __init__(self, dim: int) -> None:
-        self._gram = np.zeros((dim + 1, dim + 1))
+    def __init__(self, dim: int, expand: Callable[[np.ndarray], np.ndarray] = np.asarray) -> None:
+        size = expand(np.zeros(dim)).shape[-1] + 1
+        self._expand, self._gram = expand, np.zeros((size, size))
         self._new: dict[str, tuple[int, np.ndarray]] = {}  # numbers and features of decisions not in the sum
         self._summed: OrderedDict[str, tuple[int, np.ndarray]] = OrderedDict()
         self._first_new = self._num_removed = 0
@@ -30,28 +33,26 @@ class WaitingSums:
         """Add a decision."""
         self._new[id] = number, features
 
-    def remove(self, id: str, delay: int = 0) -> None:
-        """Remove a decision; its reward came when it was the last but `delay - 1`, or never, which is 0."""
+    def remove(self, ids: Iterable[str], delay: int = 0) -> None:
+        """Remove decisions; a reward came when its was the last but `delay - 1`, or never, which is 0."""
         if delay > self._longest:
             self._longest = delay
-        if id in self._new:
-            del self._new[id]
-        elif id in self._summed:
-            self._subtract(id)
+        old = [id for id in ids if self._new.pop(id, None) is None and id in self._summed]
+        if old:
+            self._subtract(old)
 
     def gram(self, number: int) -> np.ndarray | None:
         """Return the sums `[d + 1, d + 1]` before the decision of this number; None if nothing waits."""
         if not self._new and not self._summed:
             return None
         if self._new:
-            rows = _with_ones([features for _, features in self._new.values()])
-            self._gram += rows.T.dot(rows)
+            self._add(self._with_ones([features for _, features in self._new.values()]), 1.0)
             self._summed.update(self._new)
             self._new.clear()
         self._first_new = number
         oldest = number - 2 * self._longest if self._longest else 0
         while self._summed and next(iter(self._summed.values()))[0] < oldest:
-            self._subtract(next(iter(self._summed)))
+            self._subtract([next(iter(self._summed))])
         return self._gram if self._summed else None
 
     def copy(self) -> Self:
@@ -79,20 +80,26 @@ class WaitingSums:
             elif number >= first:
                 self._summed[id] = number, features
 
-    def _subtract(self, id: str) -> None:
-        """Remove a decision that is in the sum."""
-        (row,) = _with_ones([self._summed.pop(id)[1]])
-        self._gram -= row[:, None] * row
-        self._num_removed += 1
+    def _add(self, rows: np.ndarray, sign: float) -> None:
+        """Add the outer products of rows, which may be mostly zeros, times a sign."""
+        used = np.flatnonzero(rows.any(axis=0))
+        if len(used) > _SPARSE * rows.shape[1]:
+            self._gram += sign * rows.T.dot(rows)
+        else:
+            inner = rows[:, used]
+            self._gram[used[:, None], used] += sign * inner.T.dot(inner)
+
+    def _subtract(self, ids: list[str]) -> None:
+        """Remove decisions that are in the sum."""
+        self._add(self._with_ones([self._summed.pop(id)[1] for id in ids]), -1.0)
+        self._num_removed += len(ids)
         if not self._summed:
             self._gram[:] = 0
         elif self._num_removed >= _MANY + len(self._summed):
-            rows = _with_ones([features for _, features in self._summed.values()])
+            rows = self._with_ones([features for _, features in self._summed.values()])
             self._gram, self._num_removed = rows.T.dot(rows), 0
 
-
-def _with_ones(features: list[np.ndarray]) -> np.ndarray:
-    """Return features as rows, each with a one behind it."""
-    rows = np.ones((len(features), len(features[0]) + 1))
-    rows[:, :-1] = features
-    return rows
+    def _with_ones(self, features: list[np.ndarray]) -> np.ndarray:
+        """Return features as rows, each with a one behind it."""
+        rows = self._expand(np.stack(features))
+        return np.concatenate([rows, np.ones((len(rows), 1))], axis=1)

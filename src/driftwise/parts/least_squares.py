@@ -7,21 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftwise.base import ArgumentError, Forecast, Forecaster, Forgetting, Spec, WeightFunction
+from driftwise.base import ArgumentError, Forecast, Forecaster, Forgetting, Numeric, Spec, WeightFunction
 from driftwise.base.arrays import compute_after, map_tree, namespace, scan, spd_inverse, spd_products, vecdot
 from driftwise.base.knowledge import MeanRewards, SharedSteps, SuccessorProjection
 from driftwise.base.part import choice, member, number, part
-from driftwise.base.types import (
-    Array,
-    Episode,
-    FeatureTable,
-    Key,
-    Moments,
-    Numeric,
-    Plan,
-    Sample,
-    WaitingDecisions,
-)
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Plan, Sample, WaitingDecisions
 from driftwise.parts.exploration import Exploration, ExploringAgent
 from driftwise.parts.noise import LearntNoise, forecast_episode
 from driftwise.parts.regression import empty_moments, episode_sample, linear, matvec, step_ceilings

@@ -59,20 +59,15 @@ def forecast_episode(
 class LearntNoise:
     r"""The noise variance $s^2 = (\nu_0P + q)/(\nu_0 + n)$, and Student's t around forecasts.
 
-    $n = \sum\omega$ and $q = \sum\omega\,e^2/(1+v)$. Without a `scale`, $P$ is the mean of all squares, so
-    that scores do not depend on the unit of rewards. With one, it is the mean of $\nu_0$ squares of
-    $\sigma_0$ = `scale` and of all forgotten squares, so that a wrong $\sigma_0$ is corrected over time.
-    `count` is $\nu_0$, and $s$ is at least `least`. The first `lost` squares are 0 whatever the noise is, and
-    do not count in $P$.
+    $n = \sum\omega$ and $q = \sum\omega\,e^2/(1+v)$. $P$ is the mean of all squares, so that scores do not
+    depend on the unit of rewards. `count` is $\nu_0$. The first `lost` squares are 0 whatever the noise is,
+    and do not count in $P$.
 
     The score of a forecast is the logarithm of the density $t_\nu(y;\, m,\, s^2(1+v))$ with
-    $\nu = \nu_0 + n$ degrees of freedom, at most `max_degrees`. Without forgetting and with $\sigma_0$ given
-    this is the predictive density of conjugate regression with the prior $N(0, s^2/\lambda\,I)$.
+    $\nu = \nu_0 + n$ degrees of freedom, at most `max_degrees`.
     """
 
     count: Numeric = number(above=0, default=2.0)
-    scale: Numeric = number(at_least=0, default=0.0)
-    least: Numeric = number(at_least=0, default=0.0)
     max_degrees: Numeric = number(above=0, default=1e12)
     lost: Numeric = number(at_least=0, default=0.0)
 
@@ -88,15 +83,9 @@ class LearntNoise:
     def variance(self, errors: ErrorSums) -> Array:
         """Return `s²` for each step; 1 before the first sample."""
         weight, squares, total, count = errors
-        xp, is_given, degrees = namespace(total), self.scale > 0, self.count + weight
-        known = count - self.lost * (1 - is_given)
-        sum_before = total + (1 - is_given) * (known <= 0)
-        num_before = xp.maximum(known, 1 - is_given)
-        if is_given is not False:  # True, or an array
-            sum_before = sum_before + is_given * (self.count * self.scale * self.scale - squares)
-            num_before = num_before + is_given * (2 * self.count - degrees)
-        variance = (self.count * sum_before / num_before + squares) / degrees
-        return xp.maximum(variance, self.least * self.least)
+        known = count - self.lost
+        mean = self.count * (total + (known <= 0)) / namespace(total).maximum(known, 1)  # ν₀P
+        return (mean + squares) / (self.count + weight)
 
     def deviation(self, errors: ErrorSums) -> Array:
         """Return `s` for each step."""

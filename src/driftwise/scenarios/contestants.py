@@ -70,7 +70,7 @@ class AgentPolicy:
     def decide(self, context: MdpContext) -> np.ndarray:
         if self.state is None:
             self.state = self.agent.init(context.table)
-        plan = self.agent.plan(self.state, context.table, random.LazyKey(self._key, context.number))
+        plan = self.agent.plan(self.state, context.table, random.fold(self._key, context.number))
         self._waiting.append((context.number, context.table, plan))
         return plan.policy
 

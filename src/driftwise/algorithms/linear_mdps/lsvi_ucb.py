@@ -5,33 +5,18 @@ from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
+from driftwise import parts
 from driftwise.algorithms import any_forgetting
 from driftwise.algorithms.algorithm import register, tuned_by
 from driftwise.algorithms.any_forgetting import KEYWORDS, AnyForgetting, Clip, LinearRun, TheoryRun
 from driftwise.base.schema import add_defaults
 from driftwise.base.types import Numeric, Radius, Spec, Variation
 from driftwise.base.validation import require_choice, require_instance, require_number, require_numeric
-from driftwise.parts import (
-    EpsilonGreedy,
-    ExponentialWeights,
-    LeastSquares,
-    NoForgetting,
-    PeriodicRestart,
-    SlidingWindow,
-    TruncatedThompson,
-    Ucb,
-)
+from driftwise.parts import LeastSquares, NoForgetting, Ucb
 from driftwise.parts.exploration import Norm
 from driftwise.parts.radii import local_variation_radius
-from driftwise.theory.tuning import (
-    RateTuning,
-    exploration_probability,
-    lsvi_ucb_radius,
-    opt_wlsvi_radius,
-    opt_wlsvi_rate,
-    restart_period,
-    restart_period_if_known,
-)
+from driftwise.theory import tuning as formulas
+from driftwise.theory.tuning import RateTuning
 
 
 class Regression(TypedDict, total=False):
@@ -49,7 +34,9 @@ class LsviRun(RadiusRun, total=False):
 
 def tune_lsvi_ucb(spec: Spec, **run: Unpack[LsviRun]) -> dict[str, Any]:
     """The radius of Theorem 3.1. It assumes a stationary problem: the variation is not used."""
-    return dict(radius=lsvi_ucb_radius(dim=spec.dim, horizon=spec.horizon, **add_defaults(LsviRun, run)))
+    return dict(
+        radius=formulas.lsvi_ucb_radius(dim=spec.dim, horizon=spec.horizon, **add_defaults(LsviRun, run))
+    )
 
 
 @tuned_by(tune_lsvi_ucb, "radius")
@@ -87,7 +74,7 @@ def sw_lsvi_ucb(
     Reference: Jin et al. 2020 with the window of Cheung, Simchi-Levi & Zhu 2019; Zhong, Yang, Wang &
     Szepesvári 2021 for linear kernel MDPs. Deviations from the papers: linear MDPs; those of `lsvi_ucb`.
     """
-    return LeastSquares(spec, SlidingWindow(length), Ucb(radius), **regression)
+    return LeastSquares(spec, parts.SlidingWindow(length), Ucb(radius), **regression)
 
 
 def tune_lsvi_ucb_restart(
@@ -105,8 +92,8 @@ def tune_lsvi_ucb_restart(
     sizes: dict[str, Any] = dict(horizon=spec.horizon, num_episodes=run["num_episodes"])
     radius = tune_lsvi_ucb(spec, **run)["radius"]
     if require_choice("local_variation", local_variation, ("unknown", "known")) == "unknown":
-        return dict(period=restart_period(dim=spec.dim, variation=variation, **sizes), radius=radius)
-    period = restart_period_if_known(dim=spec.dim, variation=variation, **sizes)
+        return dict(period=formulas.restart_period(dim=spec.dim, variation=variation, **sizes), radius=radius)
+    period = formulas.restart_period_if_known(dim=spec.dim, variation=variation, **sizes)
     sizes |= dict(period=period, variations=require_instance("variations", variations, Variation))
     return dict(period=period, radius=local_variation_radius(radius, **sizes))
 
@@ -124,7 +111,7 @@ def lsvi_ucb_restart(
     Reference: Zhou, Chen, Varshney & Jagmohan 2020, Algorithm 1.
     Deviations from the paper: those of `lsvi_ucb`; moves between epochs are no part of their variation.
     """
-    return LeastSquares(spec, PeriodicRestart(period), Ucb(radius), **regression)
+    return LeastSquares(spec, parts.PeriodicRestart(period), Ucb(radius), **regression)
 
 
 def tune_opt_wlsvi(
@@ -132,10 +119,10 @@ def tune_opt_wlsvi(
 ) -> dict[str, Any]:
     """The rate of Corollary 1 (or another `tuning`) and the radius of Theorem 1, for the `mu_bound`."""
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=run["num_episodes"])
-    rate = opt_wlsvi_rate(**sizes, variation=variation, tuning=tuning)
+    rate = formulas.opt_wlsvi_rate(**sizes, variation=variation, tuning=tuning)
     ridge = float(spec.dim) if tuning == "ridge_dim" else 1.0
     sizes |= add_defaults(RadiusRun, run)
-    return dict(rate=rate, radius=opt_wlsvi_radius(**sizes, rate=rate, ridge=ridge), ridge=ridge)
+    return dict(rate=rate, radius=formulas.opt_wlsvi_radius(**sizes, rate=rate, ridge=ridge), ridge=ridge)
 
 
 @tuned_by(tune_opt_wlsvi, "rate", "radius", "ridge")
@@ -159,14 +146,14 @@ def opt_wlsvi(
     Reference: Touati & Vincent 2020, Algorithm 1 and Equations (6) and (7).
     Deviations from the paper: sums are multiplied by $\eta^{t-1}$, so that they cannot overflow.
     """
-    return LeastSquares(spec, ExponentialWeights(rate), Ucb(radius, norm), **regression)
+    return LeastSquares(spec, parts.ExponentialWeights(rate), Ucb(radius, norm), **regression)
 
 
 def tune_epsilon_greedy_lsvi(spec: Spec, *, num_episodes: int, variation: float) -> dict[str, Any]:
     """OPT-WLSVI's rate and ε = min{1, (A/K)^(1/3)}."""
     sizes: dict[str, Any] = dict(dim=spec.dim, horizon=spec.horizon, num_episodes=num_episodes)
-    epsilon = exploration_probability(num_actions=spec.num_actions, num_episodes=num_episodes)
-    return dict(rate=opt_wlsvi_rate(**sizes, variation=variation), epsilon=epsilon)
+    epsilon = formulas.exploration_probability(num_actions=spec.num_actions, num_episodes=num_episodes)
+    return dict(rate=formulas.opt_wlsvi_rate(**sizes, variation=variation), epsilon=epsilon)
 
 
 @tuned_by(tune_epsilon_greedy_lsvi, "rate", "epsilon")
@@ -181,7 +168,7 @@ def epsilon_greedy_lsvi(
     When to use: you want the simplest baseline that explores and forgets.
     When not: reward lies behind several right actions in a row. Chance rarely finds them all.
     """
-    return LeastSquares(spec, ExponentialWeights(rate), EpsilonGreedy(epsilon), **regression)
+    return LeastSquares(spec, parts.ExponentialWeights(rate), parts.EpsilonGreedy(epsilon), **regression)
 
 
 def tune_opt_rlsvi(
@@ -228,7 +215,7 @@ def opt_rlsvi(
     """
     if lower is None:
         lower = np.asarray(require_numeric("upper", upper, at_least=0)) / 2
-    exploration = TruncatedThompson(scale, lower, upper)
+    exploration = parts.TruncatedThompson(scale, lower, upper)
     return LeastSquares(spec, any_forgetting.choose_forgetting(**forgetting), exploration, ridge, clip="none")
 
 

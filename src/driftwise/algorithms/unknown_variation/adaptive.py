@@ -8,6 +8,13 @@ from typing import Annotated, Any, Literal, TypedDict, Unpack, get_args
 from driftwise.algorithms.algorithm import register
 from driftwise.algorithms.bandits.bandit_agent import bandit_agent, require_bandit
 from driftwise.algorithms.bandits.generalised_linear import d_glb_omd
+from driftwise.algorithms.unknown_variation.expanding import (
+    MAX_PRODUCTS,
+    Expand,
+    MapName,
+    MixtureOfMaps,
+    mapped_dim,
+)
 from driftwise.algorithms.unknown_variation.mixture import Decision, MixtureOfMemories, Origin, can_be_copied
 from driftwise.base import Agent, Forecaster, Numeric, Spec
 from driftwise.base.part import expand_grid, get_grids, stack_parts
@@ -37,7 +44,7 @@ class Mixing(TypedDict, total=False):
       longest: the length of the longest candidate, 4096 unless given. One that never forgets is the last.
       share: $\alpha$, the share of the weights that is reallocated in every episode; 0 is $1/(t+1)$.
       favour: the prior weight of the last candidate beyond that of the others.
-      decision, weighing, fresh: as in `MixtureOfMemories`.
+      decision, fresh: as in `MixtureOfMemories`.
     """
 
     shortest: Annotated[int | str | timedelta | None, None]
@@ -45,7 +52,6 @@ class Mixing(TypedDict, total=False):
     share: Annotated[float, 0.0]
     favour: Annotated[float, 0.1]
     decision: Annotated[Decision, "heaviest"]
-    weighing: Annotated[Literal["together", "per_step"], "together"]
     fresh: Annotated[Literal["at_alarm", "never"] | None, None]
 
 
@@ -90,8 +96,7 @@ def mixture(base: Any, origin: Origin = "zero", **mixing: Unpack[Mixing]) -> Mix
     if base.counts_waiting:
         outlier = _OUTLIER
     weights = FixedShare(options["share"], options["favour"]), noise, forgetting
-    decision, weighing = options["decision"], options["weighing"]
-    return MixtureOfMemories(candidates, *weights, decision, weighing, origin, fresh, outlier)
+    return MixtureOfMemories(candidates, *weights, options["decision"], origin, fresh, outlier)
 
 
 @register(exploration="the base's", problem="any", takes_arms=True, **_ROW)
@@ -116,8 +121,10 @@ def adaptive_lin_ucb(
     radius: Numeric = 0.8,
     ridge: Numeric = 0.2,
     origin: Origin = "learnt",
+    expand: Expand = "no",
+    blocks: int = 1,
     **mixing: Unpack[Mixing],
-) -> MixtureOfMemories:
+) -> MixtureOfMemories | Any:  # `MixtureOfMaps` where features are expanded
     r"""Linear UCB that knows neither how fast to forget nor how large the noise is.
 
     Candidates are regressions with memories of 8, 16, …, 4096 rounds, and one that never forgets. Each
@@ -128,10 +135,15 @@ def adaptive_lin_ucb(
       radius: $c \ge 0$, in standard deviations of a forecast.
       ridge: $\lambda > 0$, for features of a length of about 1, and rewards in units of the noise.
       origin: `"zero"` where the mean reward of features that are all 0 is known to be 0.
+      expand: `"auto"` where rewards need not be linear: candidates are the features as given, these with
+        their `"products"`, and with 50 random `"fourier"` features, as in `MixtureOfMaps`. One of the two
+        names takes that map alone.
+      blocks: blocks of the features that are never used together, as those of numbered arms: products across
+        them are left out.
     When to use: you do not know how fast the problem drifts, or how large the noise is. Start here.
     When not: you need a bound on regret. A known memory saves the cost of the others.
     """
-    return _bandit(spec, Ucb(_growing_radius(radius)), ridge, origin, **mixing)
+    return _expanded_bandit(spec, Ucb(_growing_radius(radius)), ridge, origin, expand, blocks, **mixing)
 
 
 @register(exploration="Thompson sampling", problem="linear bandit", **_ROW)
@@ -141,24 +153,61 @@ def adaptive_lin_ts(
     scale: Numeric = 0.5,
     ridge: Numeric = 0.2,
     origin: Origin = "learnt",
+    expand: Expand = "no",
+    blocks: int = 1,
     **mixing: Unpack[Mixing],
-) -> MixtureOfMemories:
+) -> MixtureOfMemories | Any:  # `MixtureOfMaps` where features are expanded
     r"""Thompson sampling that knows neither how fast to forget nor how large the noise is.
 
     A memory is drawn with its weight, then a parameter from its posterior.
     Args:
       scale: $a \ge 0$, in standard deviations of a forecast; 1 is the Bayesian choice.
-      ridge, origin: as in `adaptive_lin_ucb`.
+      ridge, origin, expand, blocks: as in `adaptive_lin_ucb`.
       decision: `"draw"` unless given.
     When to use: you know neither the pace of the drift nor the noise, and want random choices.
     When not: you need a bound on regret, or the same choice from the same data.
     """
-    return _bandit(spec, Thompson(scale), ridge, origin, **{"decision": "draw", **mixing})
+    mixing = {"decision": "draw", **mixing}
+    return _expanded_bandit(spec, Thompson(scale), ridge, origin, expand, blocks, **mixing)
 
 
 def _growing_radius(radius: Numeric) -> GrowingRadius:
     """Return the radius of an adaptive bandit."""
     return GrowingRadius(require_numeric("radius", radius, at_least=0), _GROWTH)
+
+
+def _expanded_bandit(
+    spec: Spec,
+    exploration: Exploration,
+    ridge: Numeric,
+    origin: Origin,
+    expand: Expand,
+    blocks: int,
+    **mixing: Unpack[Mixing],
+) -> MixtureOfMemories | MixtureOfMaps:
+    """Return an adaptive bandit, or a mixture of those on several maps of the features."""
+    require_choice("expand", expand, get_args(Expand))
+    if expand == "no":
+        if require_count("blocks", blocks) > 1:
+            raise ArgumentError("blocks", "be 1 where expand='no'", blocks)
+        return _bandit(spec, exploration, ridge, origin, **mixing)
+    for name in ("shortest", "longest"):
+        if isinstance(mixing.get(name), str | timedelta):
+            raise ArgumentError("expand", f"be 'no' with a duration as {name}", expand)
+    if spec.dim % require_count("blocks", blocks):
+        raise ArgumentError("blocks", f"divide dim, which is {spec.dim}", blocks)
+    names: tuple[MapName, ...] = get_args(MapName) if expand == "auto" else (expand,)
+    sizes = {name: mapped_dim(name, spec.dim, blocks) for name in names}
+    if sizes.get("products", 0) > MAX_PRODUCTS:
+        size = sizes.pop("products")
+        if not sizes:
+            expected = f"be 'auto' or 'fourier' where products make more than {MAX_PRODUCTS} features"
+            raise ArgumentError("expand", expected, expand, f"{expand!r} with {size} of them")
+    maps: Any = {
+        name: _bandit(dataclasses.replace(spec, dim=size), exploration, ridge, origin, **mixing)
+        for name, size in sizes.items()
+    }
+    return MixtureOfMaps(spec, **maps, blocks=blocks)
 
 
 def _bandit(

@@ -275,19 +275,15 @@ def bob(
     radius is `sw_lin_ucb`'s.
     """
     num_episodes = require_count("num_episodes", num_episodes)
-    noise_scale = require_number("noise_scale", noise_scale, at_least=0)
     norm_bound = require_number("norm_bound", norm_bound, above=0)
-    delta = require_number("delta", delta, above=0, at_most=1)
-    radius_scale = require_number("radius_scale", radius_scale, at_least=0)
-    ridge = require_number("ridge", ridge, above=0)
-    known: Any = dict(noise_scale=noise_scale, norm_bound=norm_bound, delta=delta)
-    known |= dict(radius_scale=radius_scale, ridge=ridge)
+    known: Any = dict(noise_scale=noise_scale, delta=delta, radius_scale=radius_scale, ridge=ridge)
+    known = {name: require_number(name, value) for name, value in known.items()} | {"norm_bound": norm_bound}
     usual = bob_block_length(dim=spec.dim, num_episodes=num_episodes)
     length = _shorter(block_length, usual, num_episodes)
     base = sw_lin_ucb(spec, length=bob_windows(length), num_episodes=num_episodes, **known)
     noise = 2 * noise_scale * math.sqrt(max(0.0, math.log(num_episodes / math.sqrt(length))) / length)
-    highest = norm_bound + noise
-    return _over_blocks(expand_grid(base), length, num_episodes, exp3, -highest, highest)
+    largest = norm_bound + noise
+    return _over_blocks(expand_grid(base), length, num_episodes, exp3, -largest, largest)
 
 
 def _over_blocks(

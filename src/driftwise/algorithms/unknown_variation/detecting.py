@@ -7,7 +7,7 @@ import numpy as np
 
 from driftwise.algorithms.algorithm import register
 from driftwise.algorithms.bandits.bandit_agent import require_bandit
-from driftwise.base import Agent, Array, Episode, FeatureTable, Key, Moments, Numeric, Plan, Wrapper
+from driftwise.base import Agent, Array, Episode, FeatureTable, Key, Numeric, Plan, Wrapper
 from driftwise.base.arrays import compute_after, expand_like, map_stacked, map_tree, namespace, where_tree
 from driftwise.base.part import choice, member, number, part
 from driftwise.base.random import draw_uniform, fold
@@ -131,9 +131,6 @@ class DetectAndRestart(Wrapper):
     def diagnostics(self, state: DetectingState) -> dict[str, Array]:
         """Whether it restarted."""
         return {"alarms": state.alarm, "restarts": state.alarm}
-
-    def moments(self, state: DetectingState) -> Moments | None:
-        return self.base.moments(state.base)
 
 
 def _forcing(dim: int, num_episodes: int, forcing: Numeric | None) -> Numeric:

@@ -6,28 +6,16 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from driftwise.base import (
-    Array,
-    Episode,
-    FeatureTable,
-    Forecast,
-    Forecaster,
-    Key,
-    Moments,
-    Numeric,
-    Plan,
-    Spec,
-    Wrapper,
-)
+from driftwise.base import Forecaster, Moments, Numeric, Spec, Wrapper
 from driftwise.base.arrays import compute_after, expand_like, map_stacked, map_tree, namespace
 from driftwise.base.part import choice, index_part, member, number, numeric_values, part
 from driftwise.base.random import choose_index, draw_uniform, fold
-from driftwise.base.types import WaitingDecisions
+from driftwise.base.types import Array, Episode, FeatureTable, Forecast, Key, Plan, WaitingDecisions
 from driftwise.base.validation import ArgumentError
 from driftwise.parts import ClockWeights, ExponentialWeights, FixedShare, LearntNoise
 from driftwise.parts.noise import ErrorSums, NoiseSums
 
-Decision = Literal["heaviest", "mixture", "variance", "draw"]
+Decision = Literal["heaviest", "draw"]
 Origin = Literal["zero", "learnt"]
 CONSTANT = 10.0  # the feature whose weight is the origin; the ridge hardly shrinks what is so large
 _ALARM = 2.0  # times the least weight, and times the episodes of the heaviest memory
@@ -38,7 +26,7 @@ _DRAW = 1  # where a memory is drawn, below the key of an episode's plan; the ag
 
 class MixtureState(NamedTuple):
     base: Any  # each leaf `[J, ...]`
-    log_weights: Array  # [J], or [H, J] with weights of each step
+    log_weights: Array  # [J]
     tick: Array  # episodes learnt from
     origin: Array  # the first reward, which the others are counted from
     unit: Array  # of features, by which all are divided
@@ -50,13 +38,11 @@ class MixtureOfMemories(Wrapper):
     r"""Agents alike but for what they forget, weighed by how well they forecast.
 
     They are stacked in `base`: its numbers are tuples over them. Before they learn from an episode, each
-    forecasts the targets $y_h = r_h + \bar V_{h+1}(s_{h+1})$, with $\bar V = \sum_j w_jV_j$ as the mixture
-    planned. The noise is one for all, learnt from $\sum_j w_j\,e_j^2/(1+v_j)$ under a forgetting of its own.
+    forecasts the targets $y_h = r_h + \bar V_{h+1}(s_{h+1})$, with the values $\bar V$ of the memory that
+    decided. The noise is one for all, learnt from $\sum_j w_j\,e_j^2/(1+v_j)$ under a forgetting of its own.
 
-    `decision="heaviest"` acts on the index of the heaviest memory, `"mixture"` on $\sum_j w_j Q_j$, and
-    `"variance"` on the mean of the mixture with the root of its total variance, $\bar m + \sqrt{\sum_j
-    w_j(b_j^2 + (m_j - \bar m)^2)}$; `"draw"` draws a memory with its weight. `weighing="together"` adds the
-    scores of all steps into one weight; `"per_step"` has a weight each.
+    `decision="heaviest"` acts on the index of the heaviest memory, `"draw"` on that of one that is drawn with
+    its weight. The scores of all steps add up.
 
     `origin="learnt"` regresses the rewards of a bandit on its features and a constant, so that no decision
     depends on an amount that is added to all rewards: they are counted from the first one, features are
@@ -75,7 +61,6 @@ class MixtureOfMemories(Wrapper):
     noise: LearntNoise = member(LearntNoise)
     noise_forgetting: ExponentialWeights = member(ExponentialWeights)
     decision: Decision = choice(*get_args(Decision), default="heaviest")
-    weighing: Literal["together", "per_step"] = choice("together", "per_step", default="together")
     origin: Origin = choice("zero", "learnt", default="zero")
     fresh: Literal["at_alarm", "never"] = choice("at_alarm", "never", default="at_alarm")
     outlier: Numeric = number(at_least=0, default=0.0)
@@ -146,43 +131,17 @@ class MixtureOfMemories(Wrapper):
     def initial_state(self, base: Any, like: Array) -> MixtureState:
         """The state before the first episode, with states of the memories and features `[..., d]`."""
         xp, num = namespace(like), self.num_memories
-        shape = (self.spec.horizon, num) if self.weighing == "per_step" else (num,)
-        prior = xp.zeros(shape, dtype=like.dtype) + self.sharing.prior(xp.zeros(num, dtype=like.dtype))
+        prior = self.sharing.prior(xp.zeros(num, dtype=like.dtype))
         origin, unit = (xp.asarray(value, dtype=like.dtype) for value in (0.0, 1.0))
         noise = self.noise.init(self.noise_forgetting, xp.zeros(self.spec.horizon, dtype=like.dtype))
         return MixtureState(base, xp.log(prior), xp.asarray(0, dtype=xp.int64), origin, unit, noise)
 
     def plan(self, state: MixtureState, features: FeatureTable, key: Key) -> Plan:
-        xp, agent = namespace(features.values), self.base
         features = self.extend_table(features, self.planning_unit(state, features))
-        if self.weighing == "together" and self.decision in ("heaviest", "draw"):  # no other has to plan
-            chosen = self.choose_memory(state.log_weights, key)
-            agent = index_part(agent, chosen)
-            plan = agent.plan(map_tree(lambda leaf: leaf[chosen], state.base), features, key)
-            weights, bonus, q, _, values, _ = plan
-        else:
-            shares = xp.exp(state.log_weights)
-            if self.decision in ("heaviest", "draw"):
-                chosen = self.choose_memory(state.log_weights, key)[..., None]
-                shares = xp.astype(xp.arange(shares.shape[-1]) == chosen, shares.dtype)
-            rows = xp.broadcast_to(shares, (self.spec.horizon, shares.shape[-1])).T  # [J, H]
-
-            def mix(arrays: Array) -> Array:
-                """Return the weighted sum over memories: `[H, ...]` from `[J, H, ...]`."""
-                factors = expand_like(rows, arrays)
-                return xp.sum(factors * xp.where(factors > 0, arrays, xp.zeros_like(arrays)), axis=0)
-
-            def plan_alone(agent: Forecaster, state: Any) -> Plan:
-                return agent.plan(state, features, key)._replace(drawn=None)
-
-            plans: Plan = map_stacked(plan_alone, agent, state.base, features.values)
-            agent = index_part(agent, overall_weights(state.log_weights).argmax())
-            q, bonus, weights, values = map(mix, (plans.q, plans.bonus, plans.weights, plans.values))
-            if self.decision == "variance":
-                means = xp.where(plans.q > -xp.inf, plans.q - plans.bonus, xp.zeros_like(plans.q))
-                mean = mix(means)
-                bonus = xp.sqrt(mix(plans.bonus**2 + (means - mean) ** 2))
-                q = xp.where(q > -xp.inf, mean + bonus, q)
+        chosen = self.choose_memory(state.log_weights, key)  # no other has to plan
+        agent = index_part(self.base, chosen)
+        plan = agent.plan(map_tree(lambda leaf: leaf[chosen], state.base), features, key)
+        weights, bonus, q, _, values, _ = plan
         if self.origin == "zero":
             return Plan(weights, bonus, q, agent.policy(q), values)
         policy = agent.policy(q / self.reward_unit(state))  # ties do not depend on the unit or the origin
@@ -236,17 +195,15 @@ class MixtureOfMemories(Wrapper):
         """The state after forecasts `[J, H]`, with the memories' new states; they hold `[J]` episodes."""
         xp, tick = namespace(sizes), state.tick + 1
         scores = self.noise.relative_score(state.noise.errors, forecast)  # [J, H]
-        scores = xp.sum(scores, axis=-1) if self.weighing == "together" else scores.T
-        log_weights = self.sharing.update(state.log_weights, scores, tick)
+        log_weights = self.sharing.update(state.log_weights, xp.sum(scores, axis=-1), tick)
         if self.fresh == "at_alarm":
-            weights = overall_weights(log_weights)
+            weights = xp.exp(log_weights)
             heaviest, prior = weights.argmax(), self.sharing.prior(weights)[-1]
             alarm = self.alarm(weights[-1], prior, sizes[-1], sizes[heaviest], tick)
             last = xp.arange(len(weights)) == len(weights) - 1
             is_reset = alarm & last  # a mask: XLA writes rows in a loop
             base = map_tree(lambda leaf: xp.where(expand_like(is_reset, leaf), leaf[heaviest], leaf), base)
-        weights = xp.broadcast_to(xp.exp(state.log_weights), (self.spec.horizon, len(sizes)))  # [H, J]
-        squares = xp.sum(weights.T * forecast.squares, axis=0)
+        squares = xp.sum(xp.exp(state.log_weights)[:, None] * forecast.squares, axis=0)
         noise = self.noise.update(self.noise_forgetting, state.noise, squares)
         return MixtureState(base, log_weights, tick, state.origin, state.unit, noise)
 
@@ -256,24 +213,24 @@ class MixtureOfMemories(Wrapper):
         return is_low & (size > _ALARM * heaviest_size) & (size >= _LEAST_SAMPLES * self.spec.dim)
 
     def choose_memory(self, log_weights: Array, key: Key) -> Array:
-        """The heaviest or the drawn memory, or that of each step; with weights `[J]`, of each key if many."""
+        """Return the heaviest or the drawn memory, or one for each key if there are many."""
         xp, weights = namespace(log_weights), namespace(log_weights).exp(log_weights)
         if self.decision == "heaviest":
-            return xp.argmax(weights, axis=-1)
+            return xp.argmax(weights)
         chance = draw_uniform(fold(key, _DRAW), 1, weights.dtype)[..., 0]
-        return choose_index(xp.cumulative_sum(weights, axis=-1), chance)
+        return choose_index(xp.cumulative_sum(weights), chance)
 
     def diagnostics(self, state: MixtureState) -> dict[str, Array]:
         """Weights of the memories, how many episodes count, `Σ_j w_j Σω_j`, and the noise `s`."""
-        xp, weights = namespace(state.log_weights), overall_weights(state.log_weights)
+        xp, weights = namespace(state.log_weights), namespace(state.log_weights).exp(state.log_weights)
         sizes = map_stacked(lambda agent, state: agent.memory(state), self.base, state.base, weights)
-        named = {f"weight.{j}": weights[j] for j in range(weights.shape[-1])}
+        named = {f"weight.{j}": weights[j] for j in range(len(weights))}
         noise = xp.sqrt(xp.mean(self.noise.variance(state.noise.errors)))
         return {**named, "memory": xp.sum(weights * sizes), "noise": noise}
 
     def moments(self, state: MixtureState) -> Moments | None:
         """Return the moments of the heaviest memory."""
-        heaviest = overall_weights(state.log_weights).argmax()
+        heaviest = state.log_weights.argmax()
         return self.base.moments(map_tree(lambda leaf: leaf[heaviest], state.base))
 
 
@@ -291,9 +248,3 @@ def can_be_copied(base: Any) -> bool:
 def feature_unit(length: Array) -> Array:
     """Return the unit of features whose first have this length: a longer one may be an exception."""
     return namespace(length).where(length > 0, length.clip(0.01, 1.0), 1.0)
-
-
-def overall_weights(log_weights: Array) -> Array:
-    """Weights `[J]`, means over steps where each step has its own."""
-    xp = namespace(log_weights)
-    return xp.mean(xp.reshape(xp.exp(log_weights), (-1, log_weights.shape[-1])), axis=0)

@@ -7,7 +7,7 @@ from driftwise.base import Agent, ArgumentError, Continuing, Wrapper
 from driftwise.base.arrays import namespace, where_tree
 from driftwise.base.part import choice, member, part
 from driftwise.base.random import draw_uniform, fold
-from driftwise.base.types import Array, Episode, FeatureTable, Key, Moments, Numeric, Plan
+from driftwise.base.types import Array, Episode, FeatureTable, Key, Numeric, Plan
 from driftwise.parts import Detector, Glr, RandomRestart
 
 _CHANCE = 1  # where a detector's luck is drawn, below the key of an episode's plan
@@ -83,9 +83,6 @@ class Restarting(Wrapper):
     def diagnostics(self, state: RestartingState) -> dict[str, Array]:
         """Whether it restarted, by the names of the detector's events."""
         return dict.fromkeys(self.detector.events, state.alarm)
-
-    def moments(self, state: RestartingState) -> Moments | None:
-        return self.base.moments(state.base)
 
 
 @register(

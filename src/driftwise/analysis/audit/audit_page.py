@@ -9,8 +9,9 @@ from driftwise.analysis.audit.auditing import Audit
 from driftwise.analysis.audit.findings import findings_table, grouped, worst_of
 from driftwise.analysis.audit.lemmas import LEMMAS
 from driftwise.analysis.figures import HeatMap
+from driftwise.analysis.formatting import format_count, format_number
 from driftwise.analysis.page import Article, Page, Section, write_html
-from driftwise.analysis.table import Table, format_count, format_number, words
+from driftwise.analysis.table import Table, words
 
 _READING = (
     "Statements about this agent fail if it does not do what it says; those of mathematics test the lemmas "

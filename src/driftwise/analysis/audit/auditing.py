@@ -12,7 +12,7 @@ from driftwise.analysis.audit.lemmas import LEMMAS
 from driftwise.analysis.audit.mixture_views import MixtureSubject
 from driftwise.analysis.audit.snapshot import Snapshot, Trace, observe_run
 from driftwise.analysis.audit.subject import SHARE_ROUNDING, Subject
-from driftwise.analysis.table import format_count
+from driftwise.analysis.formatting import format_count
 from driftwise.base.agent import Agent
 from driftwise.base.knowledge import name_needs
 from driftwise.base.types import WeightFunction

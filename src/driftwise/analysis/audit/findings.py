@@ -13,7 +13,8 @@ import numpy as np
 from scipy.stats import binom
 
 from driftwise.analysis.audit.lemmas import Lemma
-from driftwise.analysis.table import Cell, Table, format_number, numbers, words
+from driftwise.analysis.formatting import format_number
+from driftwise.analysis.table import Cell, Table, numbers, words
 
 _TOLERANCE = 1e-8  # for rounding, relative to the larger side, absolute below one
 _TIGHT = 0.1  # the least worst ratio of a bound that is not called loose

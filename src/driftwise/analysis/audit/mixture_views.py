@@ -7,7 +7,6 @@ from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
 from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState
@@ -60,11 +59,6 @@ class MixtureSubject:
         share, number = self.agent.sharing.share, self.num_episodes
         return np.full(number, share) if share > 0 else 1 / np.arange(2, number + 2)
 
-    def summed_scores(self, scores: ArrayLike) -> np.ndarray:
-        """Return scores `[R, J]` of an episode from `[J, H]`: of each step, or summed over steps."""
-        by_step = np.transpose(scores)
-        return by_step if self.agent.weighing == "per_step" else by_step.sum(axis=0, keepdims=True)
-
 
 @dataclass(frozen=True, eq=False)
 class MixtureSnapshot:
@@ -87,36 +81,27 @@ class MixtureSnapshot:
         return replace(self.played, plan=plan._replace(q=(plan.q - self.start.origin) / unit))
 
     @cached_property
-    def deciding(self) -> np.ndarray:
-        """The weight of each memory in the decision, `[J, H]`: its own, or 1 for the memory that decides."""
+    def deciding(self) -> Snapshot:
+        """The memory that decides."""
         weights = np.exp(self.state.log_weights)
-        weights = np.broadcast_to(weights, (len(self.played.gram), weights.shape[-1]))
-        if self.subject.agent.decision in ("mixture", "variance"):
-            return weights.T
-        chosen = weights.argmax(-1)
-        if self.subject.agent.decision == "draw":
-            key = random.fold(self.played.keys[1], 1)  # the address at which mixtures draw
-            (uniform,) = random.draw_uniform(key, 1, float)
-            cumulative = np.cumsum(weights, axis=-1)
-            chosen = np.sum(cumulative <= uniform * cumulative[:, -1:], axis=-1)
-        return np.eye(weights.shape[-1])[:, chosen]
-
-    def mixed(self, arrays: ArrayLike) -> np.ndarray:
-        """Return the sum over memories weighted as in the decision: `[H, …]` from `[J]` of `[H, …]`."""
-        return np.einsum("jh,jh...->h...", self.deciding, np.asarray(arrays))
+        if self.subject.agent.decision == "heaviest":
+            return self.memories[weights.argmax()]
+        key = random.fold(self.played.keys[1], 1)  # the address at which mixtures draw
+        (uniform,) = random.draw_uniform(key, 1, float)
+        cumulative = np.cumsum(weights)
+        return self.memories[np.sum(cumulative <= uniform * cumulative[-1])]
 
 
 class MixtureTrace:
-    """Scores and weights, of the mixture and as defined: `[R, J]` an episode; R is H if `per_step`, or 1."""
+    """Scores and weights, of the mixture and as defined: `[J]` an episode."""
 
     def __init__(self, subject: MixtureSubject) -> None:
-        horizon, per_step = subject.agent.spec.horizon, subject.agent.weighing == "per_step"
         self.subject = subject
         self.scores: list[np.ndarray] = []
         self.weights: list[np.ndarray] = []
         self.defined_scores: list[np.ndarray] = []
-        self.defined_weights = [np.tile(subject.prior, (horizon if per_step else 1, 1))]
-        self.squares = np.zeros((0, horizon))  # Σ_j w_j e_j²/(1+v_j)
+        self.defined_weights = [subject.prior]
+        self.squares = np.zeros((0, subject.agent.spec.horizon))  # Σ_j w_j e_j²/(1+v_j)
         self.start = Start()
 
     def extend(self, table: FeatureTable, episode: Episode) -> tuple[FeatureTable, Episode]:
@@ -129,15 +114,13 @@ class MixtureTrace:
             unit = _feature_unit(arms)
             self.start = Start(float(episode.rewards[0]), _feature_unit(episode.features))
         values, features = table.values / unit, episode.features / self.start.unit
-        values, features = (
-            np.insert(rows, rows.shape[-1], _CONSTANT, axis=-1) for rows in (values, features)
-        )
+        values, features = (np.insert(own, own.shape[-1], _CONSTANT, axis=-1) for own in (values, features))
         rewards = episode.rewards - self.start.origin
         return FeatureTable(values, table.present), episode._replace(features=features, rewards=rewards)
 
     def clip_outlier(self, memories: list[Snapshot]) -> list[Snapshot]:
         """Return the memories with a reward within `outlier` deviations of the heaviest one's forecast."""
-        error, variance = memories[self.defined_weights[-1].mean(axis=0).argmax()].forecast
+        error, variance = memories[self.defined_weights[-1].argmax()].forecast
         outlier = self.subject.agent.outlier * (1 + _EARLY / max(len(self.squares), 1))
         limit = outlier * np.sqrt(self.noise[0] * (1 + variance))
         if len(self.squares) < _FIRST_CLIPPED or not limit.all():
@@ -158,25 +141,25 @@ class MixtureTrace:
         errors, variances = np.array([memory.forecast for memory in memories]).swapaxes(0, 1)  # [J, H] each
         scale = np.sqrt(np.where(variance > 0, variance, 1.0) * (1 + variances))
         log_densities = student.logpdf(errors, min(degrees, subject.agent.noise.max_degrees), scale=scale)
-        scores = subject.summed_scores(np.where(variance > 0, log_densities, 0.0))
-        squares = np.sum(weights * (errors**2 / (1 + variances)).T, axis=-1)  # [H]
+        scores = np.sum(np.where(variance > 0, log_densities, 0.0), axis=-1)  # [J]
+        squares = weights @ (errors**2 / (1 + variances))  # [H]
         self.squares = np.concatenate([self.squares, squares[None]])
-        updated = weights * np.exp(scores - scores.max(-1, keepdims=True))  # w ← (1−α) u + α π, u ∝ w exp(ℓ)
-        total, share = updated.sum(-1, keepdims=True), subject.shares[len(self.defined_scores)]
+        updated = weights * np.exp(scores - scores.max())  # w ← (1−α) u + α π, u ∝ w exp(ℓ)
+        total, share = updated.sum(), subject.shares[len(self.defined_scores)]
         self.defined_scores.append(scores)
         self.defined_weights.append((1 - share) * updated / total + share * subject.prior)
 
     def copied(self, memories: list[Snapshot]) -> tuple[int, np.ndarray] | None:
         """Return the memory that is copied into the last one after the latest episode, if any, and its ω."""
         share = self.subject.shares[len(self.defined_scores) - 1]
-        overall = self.defined_weights[-1].mean(axis=0)
-        heaviest = int(overall.argmax())
+        weights = self.defined_weights[-1]
+        heaviest = int(weights.argmax())
         after, longest = (
             np.append(memory.subject.forgetting.weights(2)[0] * memory.weights, 1.0)
             for memory in (memories[heaviest], memories[-1])
         )
         # the weight of the last one is small, and it counts more than twice the episodes of the heaviest
-        is_light = overall[-1] <= min(2 * share, 0.5) * self.subject.prior[-1]
+        is_light = weights[-1] <= min(2 * share, 0.5) * self.subject.prior[-1]
         size, agent = longest.sum(), self.subject.agent
         is_long = size > 2 * after.sum() and size >= _LEAST_SAMPLES * agent.spec.dim
         return (heaviest, after) if agent.fresh != "never" and is_light and is_long else None
@@ -208,8 +191,8 @@ def _(
             forecast = memory.subject.agent.forecast(memory.moments, table, played.plan, memory.episode)
             by_step.append(agent.noise.score(before.noise.errors, forecast))
         trace.update(memories)
-        trace.scores.append(subject.summed_scores(by_step))
-        trace.weights[t:] = map(np.atleast_2d, np.exp([before.log_weights, played.carry.state.log_weights]))
+        trace.scores.append(np.sum(by_step, axis=-1))
+        trace.weights[t:] = np.exp([before.log_weights, played.carry.state.log_weights])
         if (copied := trace.copied(memories)) is not None:
             squares = histories[copied[0]].squares
             histories[-1] = histories[-1]._replace(copied=copied[1], squares=squares.copy())

@@ -148,14 +148,9 @@ def noise_variance(
 ) -> tuple[np.ndarray, float]:
     """`s² = (ν₀P + Σω e²/(1+v)) / ν`, `[H]`, and `ν = ν₀ + Σω`, from `e²/(1+v)`, `[t, H]`.
 
-    P is the mean of all squares but the `lost`, which are 0, or 1 at first; with a `σ₀`, that of `σ₀²`, ν₀
-    times, and the forgotten.
+    P is the mean of all squares but the `lost`, which are 0, or 1 at first.
     """
     degrees = float(part.count + weights.sum())
-    if part.scale > 0:
-        forgotten = part.count * part.scale**2 + (1 - weights) @ squares
-        prior = forgotten / (part.count + np.sum(1 - weights))
-    else:
-        known = len(squares) - float(part.lost)
-        prior = squares.sum(axis=0) / known if known > 0 else np.ones(squares.shape[1])
-    return np.maximum((part.count * prior + weights @ squares) / degrees, part.least**2), degrees
+    known = len(squares) - float(part.lost)
+    prior = squares.sum(axis=0) / known if known > 0 else np.ones(squares.shape[1])
+    return (part.count * prior + weights @ squares) / degrees, degrees

@@ -8,8 +8,9 @@ import numpy as np
 
 from driftwise.analysis.bench.verdicts import FACTORS, Bench
 from driftwise.analysis.figures import HeatMap
+from driftwise.analysis.formatting import format_count, format_number
 from driftwise.analysis.page import Article, Page, Section, write_html
-from driftwise.analysis.table import Cell, Table, format_count, format_number, numbers, words
+from driftwise.analysis.table import Cell, Table, numbers, words
 
 _KINDS = {"bandits": "bandits", "mdps": "MDPs"}
 _READING = (
@@ -110,7 +111,5 @@ def _verdicts_table(bench: Bench) -> Table:
 
 def _table(name: str, columns: Any, rows: Iterable[Iterable[Any]], title: str = "") -> Table:
     """Return a table of texts and numbers."""
-    cells = (
-        [item if isinstance(item, str) else Cell.of(format_number, item) for item in row] for row in rows
-    )
+    cells = ([own if isinstance(own, str) else Cell.of(format_number, own) for own in row] for row in rows)
     return Table.of(name, columns, cells, title)

@@ -3,7 +3,6 @@
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +12,7 @@ import pandas as pd
 
 from driftwise.analysis.agent_numbers import AgentNumbers, extract_numbers
 from driftwise.analysis.audit.findings import AuditFinding, read_findings
+from driftwise.analysis.formatting import format_count
 from driftwise.analysis.regret_curves import RegretCurves, relative_distances
 from driftwise.analysis.statistics import (
     RecoverySummary,
@@ -23,9 +23,8 @@ from driftwise.analysis.statistics import (
     rounded_difference,
     t_test,
 )
-from driftwise.analysis.table import format_count
 from driftwise.environments.environment import ENVIRONMENTS, Environment, build_environment
-from driftwise.experiments.outcomes import MARK, Selection, choose_best_points
+from driftwise.experiments.outcomes import MARK, choose_best_points
 from driftwise.experiments.results_folder import (
     CURVE_COLUMNS,
     CURVE_FORMATS,
@@ -43,70 +42,59 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, eq=False)
 class ReportData:
-    """A manifest and the curves of one of its environments."""
+    """A manifest and the curves of one of its environments.
 
-    manifest: Mapping[str, Any]
-    environment_label: str
-    points: Mapping[str, Result]  # by the labels of the manifest and in its order; all of one shape
-    findings: Sequence[AuditFinding] = ()  # of an audit beside the results
-    original: Environment | None = None  # the environment itself, if it is in memory
-    coloured: Collection[str] | None = None  # agents in colour, the same in all environments; `None`: all
-    # The manifest's entries of all points by label, also of versions without names, and of the best points
-    entries: Mapping[str, Mapping[str, Any]] = field(init=False)
-    agents: Mapping[str, Mapping[str, Any]] = field(init=False)
-    selection: Selection = field(init=False)  # the agents by their best points, and the runs that are shown
-    results: Mapping[str, Result] = field(init=False)  # of every agent, for a grid of its best point
-    labels: tuple[str, ...] = field(init=False)
-    scores: np.ndarray = field(init=False)  # [runs, agents] final cumulative regret
-    ranks: np.ndarray = field(init=False)  # [agents] by mean regret, from 1; ties share their places
-    order: np.ndarray = field(init=False)  # agents from the lowest rank up; ties keep that of `labels`
-    num_runs: int = field(init=False)  # that are shown
-    total_runs: int = field(init=False)  # with those held back to choose the points of grids
-    num_episodes: int = field(init=False)
-    lengths: np.ndarray = field(init=False)  # as in a `Result`, and likewise the episodes
-    episodes: np.ndarray = field(init=False)
-    metrics: Sequence[str] = field(init=False)  # of the curves; without regret, it is that of the reward
-    quantity: str = field(init=False)  # the word for the curves: regret, or else shortfall
-    random_regret: float = field(init=False)  # mean of an episode with random actions; NaN unless above zero
-    environment_config: Mapping[str, Any] = field(init=False)  # its name and its arguments
-    description: str = field(init=False)  # the finding at full size, else the summary or the name
+    Args:
+      points: by the labels of the manifest and in its order; all of one shape.
+      findings: those of an audit beside the results.
+      original: the environment itself, if it is in memory.
+      coloured: agents in colour, the same in all environments; by default all.
+    """
 
-    def __post_init__(self) -> None:
-        manifest, place, first = self.manifest, self.environment_label, next(iter(self.points.values()))
-        agents = (agent for agent in manifest["agents"] if agent["environment"] == place)
-        entries = {str(agent["label"]): {"name": agent["label"], **agent} for agent in agents}
-        names = {label: str(entries[label]["name"]) for label in self.points}
-        selection = choose_best_points(self.points, names)
-        results = {label: agent.result for label, agent in selection.agents.items()}
-        scores = np.stack([result.cumulative_regret[:, -1] for result in results.values()], axis=1)
-        ranks = average_ranks(scores.mean(axis=0))
-        metrics = manifest.get("measured", CURVE_MEASURES)
-        level = (manifest.get("random_regret") or {}).get(place, math.nan)
-        num_episodes, total_runs = int(first.episodes[-1]), len(first.returns)
-        config, name = manifest.get("config") or {}, str(manifest.get("experiment", ""))
-        full = num_episodes >= config.get("episodes", 0) and total_runs >= config.get("runs", 0)
-        vars(self).update(  # which is frozen
-            entries=entries,
-            agents={label: entries[agent.best] for label, agent in selection.agents.items()},
-            selection=selection,
-            results=results,
-            labels=tuple(results),
-            scores=scores,
-            ranks=ranks,
-            order=np.argsort(ranks, kind="stable"),
-            num_runs=len(scores),
-            total_runs=total_runs,
-            num_episodes=num_episodes,
-            lengths=first.lengths,
-            episodes=first.episodes,
-            metrics=metrics,
-            quantity="regret" if "regret" in metrics else "shortfall",
-            random_regret=level if level > 0 else math.nan,
-            environment_config=manifest["environments"][place],
-            description=str((full and config.get("finding")) or config.get("summary") or name),
-        )
+    def __init__(
+        self,
+        manifest: Mapping[str, Any],
+        environment_label: str,
+        points: Mapping[str, Result],
+        findings: Sequence[AuditFinding] = (),
+        original: Environment | None = None,
+        coloured: Collection[str] | None = None,
+    ) -> None:
+        self.manifest, self.environment_label, self.points = manifest, environment_label, points
+        self.findings, self.original, self.coloured = findings, original, coloured
+        agents = (agent for agent in manifest["agents"] if agent["environment"] == environment_label)
+        # the manifest's entries of all points, also of versions without names, and of the best ones
+        self.entries = {str(agent["label"]): {"name": agent["label"], **agent} for agent in agents}
+        names = {label: str(self.entries[label]["name"]) for label in points}
+        self.selection = choose_best_points(points, names)  # the agents, and the runs that are shown
+        best = self.selection.agents.items()
+        self.agents = {label: self.entries[agent.best] for label, agent in best}
+        self.results = {label: agent.result for label, agent in best}  # of a grid, that of its best point
+        self.labels = tuple(self.results)
+        finals = [result.cumulative_regret[:, -1] for result in self.results.values()]
+        self.scores = np.stack(finals, axis=1)  # [runs, agents] final cumulative regret
+        # [agents] by mean regret, from 1, where ties share their places; agents from the lowest rank up
+        self.ranks = average_ranks(self.scores.mean(axis=0))
+        self.order = np.argsort(self.ranks, kind="stable")
+        first = next(iter(points.values()))
+        self.num_runs, self.total_runs = len(self.scores), len(first.returns)  # shown; with those held back
+        self.lengths, self.episodes = first.lengths, first.episodes
+        self.num_episodes = int(self.episodes[-1])
+        self.metrics: Sequence[str] = manifest.get("measured", CURVE_MEASURES)  # of the curves
+        self.quantity = "regret" if "regret" in self.metrics else "shortfall"  # the word for the curves
+        level = (manifest.get("random_regret") or {}).get(environment_label, math.nan)
+        self.random_regret = level if level > 0 else math.nan  # mean of an episode with random actions
+        self.environment_config: Mapping[str, Any] = manifest["environments"][environment_label]
+        config = manifest.get("config") or {}
+        full = self.num_episodes >= config.get("episodes", 0) and self.total_runs >= config.get("runs", 0)
+        about = config.get("summary") or manifest.get("experiment", "")
+        self.description = str((full and config.get("finding")) or about)
+
+    def with_colours(self, coloured: Collection[str]) -> "ReportData":
+        """Return the same data with colours for these agents alone."""
+        given = self.manifest, self.environment_label, self.points, self.findings, self.original
+        return ReportData(*given, coloured)
 
     @property
     def curves(self) -> RegretCurves:

@@ -11,22 +11,12 @@ import numpy as np
 
 from driftwise.analysis.agent_numbers import NUMBERS_NOTE, number_cell, number_columns
 from driftwise.analysis.figures import MANY_ROWS, HeatMap, distinct_texts
+from driftwise.analysis.formatting import format_half_width, format_interval, format_number, format_percent
 from driftwise.analysis.page import Section
 from driftwise.analysis.report.data import Report, ReportData, differences_to_best
 from driftwise.analysis.report.standings import bootstrap_caution
 from driftwise.analysis.statistics import bootstrap_interval, is_lowest, mean_interval, regret_area
-from driftwise.analysis.table import (
-    Cell,
-    Table,
-    TableColumn,
-    cells,
-    format_half_width,
-    format_interval,
-    format_number,
-    format_percent,
-    numbers,
-    words,
-)
+from driftwise.analysis.table import Cell, Table, TableColumn, cells, numbers, words
 from driftwise.simulation.results import EVENTS
 
 IN_CSV = ("environment", "rank", "agent", "point", "regret", "share", "iqm", "area", "recovery", "events")

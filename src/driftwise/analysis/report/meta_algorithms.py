@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from driftwise.analysis.figures import AnyFigure, Axis, Bars, Curve, Figure, distinct_texts, mean_curve
+from driftwise.analysis.formatting import format_count, format_number, format_percent
 from driftwise.analysis.page import Section
 from driftwise.analysis.regret_curves import thinned
 from driftwise.analysis.report.data import ReportData
-from driftwise.analysis.table import format_count, format_number, format_percent
 from driftwise.simulation.results import EVENTS, Result
 
 _MAX_STRETCHES = 40  # of time, in which events are counted
@@ -104,9 +104,7 @@ def meta_algorithms(data: ReportData) -> Section | None:
         return None
     results, points = data.results.values(), len(data.lengths)
     # of events that never occurred there is a sentence only
-    events = [
-        name for name in EVENTS if any(item.counts[name].any() for item in results if name in item.counts)
-    ]
+    events = [name for name in EVENTS if any(own.counts[name].any() for own in results if name in own.counts)]
     measures = [name for name in _MEASURES if any(name in item.diagnostics for item in results)]
     borders = np.linspace(0, points, min(points, _MAX_STRETCHES) + 1).round().astype(int)
     starts = np.concatenate([[0], data.episodes])[borders] + 0.5  # between two episodes, as changes are

@@ -6,9 +6,9 @@ import shlex
 import tomli_w
 
 from driftwise.analysis.audit.findings import findings_table, worst_of
+from driftwise.analysis.formatting import format_count
 from driftwise.analysis.page import Code, PageBlock, Section
 from driftwise.analysis.report.data import Report, longest, manifest_text
-from driftwise.analysis.table import format_count
 from driftwise.experiments import EXPERIMENTS
 
 _ENTRIES = ("experiment", "environments", "agents", "episodes", "runs", "seed", "precision", "device", "host")

@@ -13,11 +13,12 @@ import numpy as np
 
 from driftwise.algorithms import ALGORITHMS
 from driftwise.analysis.figures import Axis, Figure, mean_curve
+from driftwise.analysis.formatting import format_interval
 from driftwise.analysis.page import Section
 from driftwise.analysis.report.data import Report, ReportData, longest
 from driftwise.analysis.report.regret import SLOPES_NOTE, reference_slopes
 from driftwise.analysis.statistics import IntervalEstimate, scaling_exponent
-from driftwise.analysis.table import Cell, Table, format_interval, numbers, words
+from driftwise.analysis.table import Cell, Table, numbers, words
 from driftwise.environments import LinearMdp
 from driftwise.theory.bounds import BOUNDS
 from driftwise.theory.bounds.bound import Bound, Setting

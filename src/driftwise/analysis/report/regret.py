@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from driftwise.analysis.figures import Axis, Curve, Figure, mean_curve
+from driftwise.analysis.formatting import format_count, format_interval, format_number
 from driftwise.analysis.page import Section
 from driftwise.analysis.regret_curves import (
     FEWEST_RUNS,
@@ -19,7 +20,7 @@ from driftwise.analysis.regret_curves import (
 )
 from driftwise.analysis.report.data import ReportData
 from driftwise.analysis.statistics import growth_exponent
-from driftwise.analysis.table import Cell, Table, format_count, format_interval, format_number, numbers, words
+from driftwise.analysis.table import Cell, Table, numbers, words
 
 SLOPES_NOTE = "Dotted lines have the slopes that stand at their ends."
 _MIN_POINTS = 8  # of a stretch whose growth is fitted

@@ -7,6 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from driftwise.analysis.formatting import (
+    format_count,
+    format_half_width,
+    format_interval,
+    format_number,
+    format_p_value,
+    format_percent,
+)
 from driftwise.analysis.page import Section
 from driftwise.analysis.regret_curves import FEWEST_RUNS, lead_spans, views
 from driftwise.analysis.report.data import Report, ReportData, differences_to_best
@@ -19,18 +27,7 @@ from driftwise.analysis.statistics import (
     rank_table,
     rounded_difference,
 )
-from driftwise.analysis.table import (
-    Table,
-    cells,
-    format_count,
-    format_half_width,
-    format_interval,
-    format_number,
-    format_p_value,
-    format_percent,
-    numbers,
-    words,
-)
+from driftwise.analysis.table import Table, cells, numbers, words
 
 _FEW_RUNS = 10  # too few to resample
 _MAX_NAMED = 4  # agents that share the lead, by name

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from driftwise.analysis.agent_numbers import format_agent_numbers
+from driftwise.analysis.formatting import format_count
 from driftwise.analysis.page import Article, Page, Section, write_html
 from driftwise.analysis.regret_curves import rank_agents
 from driftwise.analysis.report.data import Report, load_report_data, longest, manifest_text, report_figure
@@ -20,7 +20,7 @@ from driftwise.analysis.report.origin import audit, manifest_section, reproduce,
 from driftwise.analysis.report.rates import rates
 from driftwise.analysis.report.regret import drift, growth, regret
 from driftwise.analysis.report.standings import details, differences, finding, headline, overview
-from driftwise.analysis.table import csv_text, format_count
+from driftwise.analysis.table import csv_text
 from driftwise.base.files import replace_file
 from driftwise.base.validation import ArgumentError, require_choice
 
@@ -81,7 +81,7 @@ def report_html(report: Report) -> str:
     best = rank_agents([data.results for data in report.values()])
     if len(best) > _MAX_COLOURED:  # colours for those of lowest rank and the leaders
         coloured = {*best[:_FEW_COLOURED], *(data.leader for data in report.values())}
-        report = {label: replace(data, coloured=coloured) for label, data in report.items()}
+        report = {label: data.with_colours(coloured) for label, data in report.items()}
     data = longest(report)
     experiment = str(data.manifest.get("experiment", "experiment"))
     environments = data.environment_label if len(report) == 1 else format_count(len(report), "environment")

@@ -1,10 +1,16 @@
-/* A mixture of memories in few dimensions. `compiled.py` is its Python side; NumPy's form is its definition.
+/* A mixture of memories. `compiled_mixture.py` is its Python side; NumPy's form is its definition.
 
    A `Mixture` allocates all its memory, checks every argument, and frees the memory with itself. Nothing
    outside points into it but the read-only view of its statistics, which keeps it alive.
 
    Four memories, or four arms, are the lanes of a vector, and each operation acts on all four. Lanes left
-   over repeat the first memory and have no weight. Of symmetric matrices the lower triangle is stored. */
+   over repeat the first memory and have no weight.
+
+   Matrices are sparse: coordinates are ordered in runs, each with a parent run behind it or none, and an entry
+   is zero unless one of its coordinates lies in the run of the other or in an ancestor of that run. The factor
+   U of UᵀU has the same zeros. A row is stored from the diagonal on: the rest of the run, and all ancestors.
+   So the columns of a row from any of its coordinates on are those of that coordinate's own row. A full matrix
+   is a single run. */
 
 #define Py_LIMITED_API 0x030B0000 /* one module for all versions of Python from 3.11 on */
 #include <Python.h>
@@ -14,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define INTERFACE 2 /* raised with every change of what Python sees; as in `compiled.py` */
+#define INTERFACE 3 /* raised with every change of what Python sees; as in `compiled_mixture.py` */
 #define LANES 4
 #define MOST 32768 /* memories or dimensions: products of sizes stay far below the largest `Count` */
 typedef double Lanes __attribute__((vector_size(LANES * sizeof(double))));
@@ -29,14 +35,21 @@ typedef Py_ssize_t Count;
 enum { STATS = 6, ROWS = STATS + 2 }; /* rows: statistics, logarithms of weights, weights */
 
 typedef struct {
+    void *memory;                            /* in which all arrays lie */
+    Count *order, *ends, *parents, *starts;  /* [dim] of places: coordinates, where runs end, where their parents
+                                                begin, or dim; [dim + 1] where rows begin */
+    Lanes *gram, *gram_sq, *work;            /* [blocks, size], the same or null, [size + 2 dim] */
+} Matrices;
+
+typedef struct {
     PyObject_HEAD
     Count dim, num, blocks, heaviest; /* blocks: vectors that `num` memories need */
     double worst;                     /* as in `LearntNoise` */
-    void *memory;                     /* in which all arrays lie */
+    void *memory;                     /* in which all other arrays lie */
+    Matrices sums;
     Lanes *rates, *ridges;            /* [blocks] */
-    Lanes *gram, *gram_sq, *cross;    /* [blocks, dim, dim], the same or null, [blocks, dim] */
+    Lanes *cross;                     /* [blocks, dim] by coordinates */
     Lanes *error, *variance;          /* [blocks] of a sample */
-    Lanes *work;                      /* [dim + 1, dim + 2] */
     double *prior;                    /* [num] */
     double *stats;                    /* [STATS, num] Σω, Σω² of samples, of errors; sums of squares */
     double *log_weights, *weights;    /* [num] right behind them */
@@ -49,33 +62,69 @@ typedef struct {
 
 typedef struct {
     double radius, variance; /* as in `Width` of the Python side */
-    const double *waiting;   /* [dim, dim] or null */
+    const double *waiting;   /* [dim, dim] or null; its entries count times two of the scale */
+    const double *scale;     /* [dim] */
 } Width;
+
+/* For the run of a place and for all its ancestors: the columns from `from` on, in its own those from `first` on. */
+#define EACH_RUN(s, place, first, dim) \
+    for (Count run = (place), from = (first); run < (dim); run = (s)->parents[run], from = run)
+
+/* Multiply a row so that its first number becomes its own root. */
+static inline void scale_row(Lanes *row, Count width) {
+    Lanes inverse = {0};
+    for (Count lane = 0; lane < LANES; lane++) inverse[lane] = 1 / sqrt(row[0][lane]);
+    for (Count i = 1; i < width; i++) row[i] *= inverse;
+}
+
+/* Subtract a row times its first number from another. */
+static inline void subtract_row(Lanes *restrict below, const Lanes *restrict row, Count width) {
+    const Lanes share = row[0];
+    for (Count c = 0; c < width; c++) below[c] -= share * row[c];
+}
+
+/* The same with two rows. */
+static inline void subtract_rows(
+    Lanes *restrict below, const Lanes *restrict row, const Lanes *restrict other, Count width
+) {
+    const Lanes share = row[0], other_share = other[0];
+    for (Count c = 0; c < width; c++) below[c] -= share * row[c] + other_share * other[c];
+}
 
 /* Λ = UᵀU with b and φ as two more columns, which become z = U⁻ᵀb and x = U⁻ᵀφ: the mean is zᵀx, the variance
    xᵀx. False if some matrix has no factor. */
 FASTEST static bool forecast(const Mixture *m, const Sample *sample) {
-    const Count d = m->dim, width = d + 2;
+    const Matrices *s = &m->sums;
+    const Count d = m->dim, size = s->starts[d];
     Lanes sum = {0};
     for (Count block = 0; block < m->blocks; block++) {
-        const Lanes *gram = m->gram + block * d * d, *cross = m->cross + block * d;
+        const Lanes *gram = s->gram + block * size, *cross = m->cross + block * d;
         Lanes mean = {0}, variance = {0};
         for (Count k = 0; k < d; k++) {
-            Lanes *row = m->work + k * width;
-            for (Count i = k; i < d; i++) row[i] = gram[i * d + k];
-            row[d] = cross[k];
-            row[d + 1] = sample->features[k] + (Lanes){0};
+            const Count length = s->starts[k + 1] - s->starts[k];
+            Lanes *row = s->work + s->starts[k] + 2 * k;
+            for (Count i = 0; i < length; i++) row[i] = gram[s->starts[k] + i];
+            row[length] = cross[s->order[k]];
+            row[length + 1] = sample->features[s->order[k]] + (Lanes){0};
         }
         for (Count k = 0; k < d; k++) {
-            Lanes *row = m->work + k * width, inverse = {0};
-            for (Count lane = 0; lane < LANES; lane++) inverse[lane] = 1 / sqrt(row[k][lane]);
-            for (Count i = k + 1; i < width; i++) row[i] *= inverse;
-            for (Count i = k + 1; i < d; i++) {
-                Lanes *below = m->work + i * width;
-                for (Count c = i; c < width; c++) below[c] -= row[i] * row[c];
+            Lanes *row = s->work + s->starts[k] + 2 * k;
+            const Count width = s->starts[k + 1] - s->starts[k] + 2;
+            scale_row(row, width);
+            mean += row[width - 2] * row[width - 1];
+            variance += row[width - 1] * row[width - 1];
+            if (k + 1 < s->ends[k] && k % 2 == 0) { /* two rows at once change the others */
+                subtract_row(row + width, row + 1, width - 1);
+                continue;
             }
-            mean += row[d] * row[d + 1];
-            variance += row[d + 1] * row[d + 1];
+            const Lanes *before = k && s->ends[k - 1] > k && k % 2 ? row - width : NULL; /* from this place on */
+            Count at = 1;
+            EACH_RUN(s, k, k + 1, d)
+                for (Count i = from; i < s->ends[run]; i++, at++) {
+                    Lanes *below = s->work + s->starts[i] + 2 * i;
+                    if (before) subtract_rows(below, row + at, before + at, width - at);
+                    else subtract_row(below, row + at, width - at);
+                }
         }
         m->error[block] = sample->reward - mean;
         m->variance[block] = variance;
@@ -88,19 +137,26 @@ FASTEST static bool forecast(const Mixture *m, const Sample *sample) {
 
 /* Λ ← ηΛ + φφᵀ + (1−η)λI, Λ̃ with η², and b ← ηb + rφ. */
 FASTEST static void absorb(Mixture *m, const Sample *sample) {
-    const Count d = m->dim;
-    const double *features = sample->features;
+    const Matrices *s = &m->sums;
+    const Count d = m->dim, size = s->starts[d];
+    double *features = (double *)s->work; /* by places */
+    for (Count k = 0; k < d; k++) features[k] = sample->features[s->order[k]];
     for (Count block = 0; block < m->blocks; block++) {
         const Lanes rate = m->rates[block];
         Lanes *cross = m->cross + block * d;
-        for (Count i = 0; i < d; i++) cross[i] = rate * cross[i] + sample->reward * features[i];
-        for (int power = 1; power <= (m->gram_sq ? 2 : 1); power++) {
-            Lanes *gram = (power == 1 ? m->gram : m->gram_sq) + block * d * d;
+        for (Count i = 0; i < d; i++) cross[i] = rate * cross[i] + sample->reward * sample->features[i];
+        for (int power = 1; power <= (s->gram_sq ? 2 : 1); power++) {
+            Lanes *row = (power == 1 ? s->gram : s->gram_sq) + block * size;
             const Lanes kept = power == 1 ? rate : rate * rate, gained = (1 - kept) * m->ridges[block];
-            for (Count i = 0; i < d; i++) {
-                for (Count k = 0; k <= i; k++)
-                    gram[i * d + k] = kept * gram[i * d + k] + features[i] * features[k];
-                gram[i * d + i] += gained;
+            for (Count k = 0; k < d; k++) {
+                Lanes *diagonal = row++;
+                *diagonal = kept * *diagonal + features[k] * features[k] + gained;
+                if (features[k] == 0) {
+                    for (Count i = 1; i < s->starts[k + 1] - s->starts[k]; i++, row++) *row *= kept;
+                    continue;
+                }
+                EACH_RUN(s, k, k + 1, d)
+                    for (Count i = from; i < s->ends[run]; i++, row++) *row = kept * *row + features[k] * features[i];
             }
         }
     }
@@ -154,39 +210,131 @@ static double weigh(Mixture *m, const Sample *sample) {
     return squared_error;
 }
 
-/* Factor the gram of a memory, plus what waits, into UᵀU, with 1 over the diagonal. False if it has no factor. */
-FASTEST static bool factorise(double *factor, const double *gram, const double *waiting, Count d) {
-    for (Count k = 0; k < d; k++)
-        for (Count i = k; i < d; i++)
-            factor[k * d + i] = gram[(i * d + k) * LANES] + (waiting ? waiting[i * d + k] : 0);
+/* The entry of two coordinates in the sums of what waits. */
+static inline double waiting_entry(const Width *width, Count one, Count other, Count d) {
+    return width->scale[one] * width->scale[other] * width->waiting[one * d + other];
+}
+
+/* Factor the gram of a memory, plus what waits, and more on its diagonal, into UᵀU, with 1 over the diagonal.
+   False if it has no factor. */
+FASTEST static bool factorise(double *factor, const Mixture *m, const double *gram, const Width *waits, double more) {
+    const Matrices *s = &m->sums;
+    const Count d = m->dim;
+    for (Count i = 0; i < s->starts[d]; i++) factor[i] = gram[i * LANES];
+    for (Count k = 0, at = 0; waits && k < d; k++)
+        EACH_RUN(s, k, k, d)
+            for (Count i = from; i < s->ends[run]; i++) factor[at++] += waiting_entry(waits, s->order[k], s->order[i], d);
     for (Count k = 0; k < d; k++) {
-        double *row = factor + k * d;
-        row[k] = 1 / sqrt(row[k]);
-        if (!(row[k] < INFINITY)) return false;
-        for (Count i = k + 1; i < d; i++) row[i] *= row[k];
-        for (Count i = k + 1; i < d; i++)
-            for (Count c = i; c < d; c++) factor[i * d + c] -= row[i] * row[c];
+        const Count length = s->starts[k + 1] - s->starts[k];
+        double *row = factor + s->starts[k];
+        row[0] = 1 / sqrt(row[0] + more);
+        if (!(row[0] < INFINITY)) return false;
+        for (Count i = 1; i < length; i++) row[i] *= row[0];
+        Count at = 1;
+        EACH_RUN(s, k, k + 1, d)
+            for (Count i = from; i < s->ends[run]; i++, at++) {
+                double *restrict below = factor + s->starts[i];
+                const double *restrict beside = row + at, share = beside[0];
+                for (Count c = 0; c < length - at; c++) below[c] -= share * beside[c];
+            }
     }
     return true;
 }
 
-/* `Width.excess`, from the factor of Λ and from Λ⁻¹b; the column has room for d numbers. */
-FASTEST static double excess(
-    const double *factor, const double *weights, double *column, Count d, double ridge, double variance
+/* Turn x into U⁻ᵀx by some rows, and add its squares there. */
+FASTEST static void solve_transposed(
+    const Mixture *m, const double *factor, Lanes *x, Count first, Count stop, Lanes *squares
 ) {
-    double size = 0, trace = 0;
-    for (Count i = 0; i < d; i++) size += weights[i] * weights[i];
-    const double most = ridge * size / variance;
-    if (!(most > 1)) return 0;
-    for (Count first = 0; first < d; first++) { /* U⁻ᵀ by columns */
-        for (Count i = first; i < d; i++) column[i] = i == first;
-        for (Count k = first; k < d; k++) {
-            column[k] *= factor[k * d + k];
-            trace += column[k] * column[k];
-            for (Count i = k + 1; i < d; i++) column[i] -= factor[k * d + i] * column[k];
-        }
+    const Matrices *s = &m->sums;
+    for (Count k = first; k < stop; k++) {
+        if (x[k][0] == 0 && x[k][1] == 0 && x[k][2] == 0 && x[k][3] == 0) continue;
+        const double *row = factor + s->starts[k];
+        const Lanes value = x[k] *= *row++;
+        *squares += value * value;
+        EACH_RUN(s, k, k + 1, m->dim)
+            for (Count i = from; i < s->ends[run]; i++) x[i] -= *row++ * value;
     }
+}
+
+/* Turn x into U⁻¹x, and add its squares. */
+FASTEST static void solve(const Mixture *m, const double *factor, Lanes *x, Lanes *squares) {
+    const Matrices *s = &m->sums;
+    for (Count k = m->dim - 1; k >= 0; k--) {
+        const double *row = factor + s->starts[k], diagonal = *row++;
+        Lanes sum = {0}, others[3] = {0}; /* sums that do not wait for each other */
+        EACH_RUN(s, k, k + 1, m->dim) {
+            const Lanes *above = x + from;
+            Count left = s->ends[run] - from;
+            for (; left > 3; left -= 4, row += 4, above += 4) {
+                sum += row[0] * above[0];
+                for (Count i = 0; i < 3; i++) others[i] += row[i + 1] * above[i + 1];
+            }
+            for (; left > 0; left--) sum += *row++ * *above++;
+        }
+        x[k] = diagonal * (x[k] - (sum + others[0] + others[1] + others[2]));
+        *squares += x[k] * x[k];
+    }
+}
+
+/* `Width.excess`, from the factor of Λ and the squared length of Λ⁻¹b; x has room for d vectors. */
+FASTEST static double excess(
+    const Mixture *m, const double *factor, Lanes *x, double size, double ridge, double variance
+) {
+    const Matrices *s = &m->sums;
+    const Count d = m->dim;
+    const double most = ridge * size / variance;
+    double trace = 0;
+    Lanes squares = {0};
+    if (!(most > 1)) return 0;
+    for (Count k = 0, num; k < d; k += num) { /* unit vectors of the same run, which stay in it and above */
+        num = s->ends[k] - k < LANES ? s->ends[k] - k : LANES;
+        EACH_RUN(s, k, k, d)
+            for (Count i = from; i < s->ends[run]; i++) x[i] = (Lanes){0};
+        for (Count i = 0; i < num; i++) x[k + i][i] = 1;
+        EACH_RUN(s, k, k, d) solve_transposed(m, factor, x, from, s->ends[run], &squares);
+    }
+    for (Count lane = 0; lane < LANES; lane++) trace += squares[lane];
     return ridge * fmax(most / sqrt(fmax((double)d - ridge * trace, 1)) - 1, 0);
+}
+
+/* What the bounds of arms in a memory follow from. */
+typedef struct {
+    const double *gram, *gram_sq; /* of the memory, in its lane */
+    const Width *waits;           /* null if nothing waits */
+    Lanes *x;                     /* [dim] of some arms */
+    double *weights, *factor;     /* Λ⁻¹b, U of Λ and what waits; there is room for a second factor behind it */
+    double more;                  /* the excess of a learnt prior */
+} Posterior;
+
+/* Set the posterior of memory j. False if some matrix has no factor. */
+FASTEST static bool find_posterior(Posterior *p, const Mixture *m, Count j, const Width *width) {
+    const Matrices *s = &m->sums;
+    const Count d = m->dim, block = j / LANES, lane = j % LANES, size = s->starts[d];
+    const double *cross = (double *)(m->cross + block * d) + lane;
+    double *weights = (double *)(s->work + d), *factor = weights + d;
+    Lanes *x = s->work, unused = {0}, square = {0};
+    p->gram = (double *)(s->gram + block * size) + lane, p->waits = width->waiting ? width : NULL;
+    p->gram_sq = s->gram_sq ? (double *)(s->gram_sq + block * size) + lane : NULL;
+    p->x = x, p->weights = weights, p->factor = factor;
+    if (!factorise(factor, m, p->gram, NULL, 0)) return false;
+    for (Count k = 0; k < d; k++) x[k] = (Lanes){cross[s->order[k] * LANES]};
+    solve_transposed(m, factor, x, 0, d, &unused);
+    solve(m, factor, x, &square);
+    for (Count k = 0; k < d; k++) weights[k] = x[k][0];
+    const double ridge = ((double *)m->ridges)[j], variance = width->variance;
+    p->more = variance > 0 ? excess(m, factor, x, square[0], ridge, variance) : 0;
+    return !p->waits || factorise(factor, m, p->gram, p->waits, 0);
+}
+
+/* Copy up to four arms to their places, and return how many; add their forecasts. */
+static Count read_arms(const Posterior *p, const Mixture *m, const double *arms, Count left, Lanes *mean) {
+    const Count some = left < LANES ? left : LANES;
+    for (Count k = 0; k < m->dim; k++) {
+        const double *column = arms + m->sums.order[k];
+        for (Count arm = 0; arm < LANES; arm++) p->x[k][arm] = arm < some ? column[arm * m->dim] : 0;
+        *mean += p->weights[k] * p->x[k];
+    }
+    return some;
 }
 
 /* Upper bounds xᵀΛ⁻¹b + radius ‖x‖ of arms in memory j, with the norm by Λ⁻¹Λ̃Λ⁻¹, or by Λ⁻¹ where there is
@@ -195,52 +343,30 @@ FASTEST static bool bound(
     const Mixture *m, Count j, const Width *width, Count num_arms, const double *arms, double *index,
     double *bonus
 ) {
-    const Count d = m->dim, block = j / LANES, lane = j % LANES;
-    const double *gram = (double *)(m->gram + block * d * d) + lane, *waiting = width->waiting;
-    const double *gram_sq = m->gram_sq ? (double *)(m->gram_sq + block * d * d) + lane : NULL;
-    const double *cross = (double *)(m->cross + block * d) + lane;
-    Lanes *x = m->work;
-    double *weights = (double *)(m->work + d), *factor = weights + d; /* Λ⁻¹b and U */
-    if (!factorise(factor, gram, NULL, d)) return false;
-    for (Count i = 0; i < d; i++) weights[i] = cross[i * LANES];
-    for (Count k = 0; k < d; k++) {
-        weights[k] *= factor[k * d + k];
-        for (Count i = k + 1; i < d; i++) weights[i] -= factor[k * d + i] * weights[k];
-    }
-    for (Count k = d - 1; k >= 0; k--) {
-        for (Count i = k + 1; i < d; i++) weights[k] -= factor[k * d + i] * weights[i];
-        weights[k] *= factor[k * d + k];
-    }
-    const double ridge = ((double *)m->ridges)[j], variance = width->variance;
-    const double more = variance > 0 ? excess(factor, weights, (double *)x, d, ridge, variance) : 0;
-    if (waiting && !factorise(factor, gram, waiting, d)) return false;
+    const Matrices *s = &m->sums;
+    const Count d = m->dim;
+    Posterior p;
+    if (!find_posterior(&p, m, j, width)) return false;
+    Lanes *x = p.x;
     for (Count first = 0; first < num_arms; first += LANES) {
-        const Count some = num_arms - first < LANES ? num_arms - first : LANES;
         Lanes mean = {0}, norm = {0};
-        for (Count i = 0; i < d; i++) {
-            for (Count arm = 0; arm < LANES; arm++) x[i][arm] = arm < some ? arms[(first + arm) * d + i] : 0;
-            mean += weights[i] * x[i];
-        }
-        for (Count k = 0; k < d; k++) { /* U⁻ᵀx */
-            x[k] *= factor[k * d + k];
-            norm += x[k] * x[k];
-            for (Count i = k + 1; i < d; i++) x[i] -= factor[k * d + i] * x[k];
-        }
-        if (gram_sq || more > 0) {
+        const Count some = read_arms(&p, m, arms + first * d, num_arms - first, &mean);
+        solve_transposed(m, p.factor, x, 0, d, &norm);
+        if (p.gram_sq || p.more > 0) {
+            const double *row = p.gram_sq;
             Lanes squares = {0};
-            for (Count k = d - 1; k >= 0; k--) { /* U⁻¹U⁻ᵀx */
-                for (Count i = k + 1; i < d; i++) x[k] -= factor[k * d + i] * x[i];
-                x[k] *= factor[k * d + k];
-                squares += x[k] * x[k];
+            solve(m, p.factor, x, &squares);
+            if (row) norm = (Lanes){0};
+            for (Count k = 0; p.gram_sq && k < d; k++) {
+                Lanes half = {0};
+                EACH_RUN(s, k, k, d)
+                    for (Count i = from; i < s->ends[run]; i++, row += LANES) {
+                        const double entry = *row + (p.waits ? waiting_entry(p.waits, s->order[k], s->order[i], d) : 0);
+                        half += (i == k ? 0.5 * entry : entry) * x[i];
+                    }
+                norm += 2 * half * x[k];
             }
-            if (gram_sq) norm = (Lanes){0};
-            for (Count i = 0; gram_sq && i < d; i++) {
-                Lanes half = 0.5 * (gram_sq[(i * d + i) * LANES] + (waiting ? waiting[i * d + i] : 0)) * x[i];
-                for (Count k = 0; k < i; k++)
-                    half += (gram_sq[(i * d + k) * LANES] + (waiting ? waiting[i * d + k] : 0)) * x[k];
-                norm += 2 * half * x[i];
-            }
-            norm += more * squares;
+            norm += p.more * squares;
         }
         for (Count arm = 0; arm < some; arm++) {
             bonus[first + arm] = width->radius * sqrt(fabs(norm[arm]));
@@ -250,29 +376,139 @@ FASTEST static bool bound(
     return true;
 }
 
-/* Allocate the arrays of a mixture whose sizes are set, all zero. False with an error if memory is short. */
-static bool allocate(Mixture *m, bool squared) {
+/* Forecasts of arms in memory j, and rows Ũ(UᵀU)⁻¹x with ŨᵀŨ = UᵀU + ρI, where no Λ̃ is stored. False if there is no
+   factor. */
+FASTEST static bool spread(
+    const Mixture *m, Count j, const Width *width, Count num_arms, const double *arms, double *mean, double *rows
+) {
+    const Matrices *s = &m->sums;
+    const Count d = m->dim;
+    Posterior p;
+    if (!find_posterior(&p, m, j, width)) return false;
+    double *factor = p.factor + s->starts[d];
+    if (p.more > 0 && !factorise(factor, m, p.gram, p.waits, p.more)) return false;
+    for (Count first = 0; first < num_arms; first += LANES) {
+        Lanes forecast = {0}, unused = {0};
+        const Count some = read_arms(&p, m, arms + first * d, num_arms - first, &forecast);
+        solve_transposed(m, p.factor, p.x, 0, d, &unused);
+        if (p.more > 0) solve(m, p.factor, p.x, &unused);
+        for (Count k = 0; k < d; k++) {
+            Lanes value = p.x[k];
+            if (p.more > 0) {
+                const double *row = factor + s->starts[k];
+                value /= *row++;
+                EACH_RUN(s, k, k + 1, d)
+                    for (Count i = from; i < s->ends[run]; i++) value += *row++ * p.x[i];
+            }
+            for (Count arm = 0; arm < some; arm++) rows[(first + arm) * d + s->order[k]] = value[arm];
+        }
+        for (Count arm = 0; arm < some; arm++) mean[first + arm] = forecast[arm];
+    }
+    return true;
+}
+
+/* Set the runs of a layout [3, dim] of `order`, `ends` and `parents`, or a single run. False with an error if they
+   are no runs. */
+static bool set_runs(Matrices *s, const double *layout, Count d) {
+    memset(s->starts, 0, (size_t)d * sizeof(Count)); /* which coordinates were seen */
+    for (Count k = 0; k < d; k++) {
+        const double numbers[] = {layout ? layout[k] : k, layout ? layout[d + k] : d, layout ? layout[2 * d + k] : d};
+        const bool fits = numbers[0] >= 0 && numbers[0] < d && numbers[1] > k && numbers[1] <= d &&
+                          numbers[2] >= numbers[1] && numbers[2] <= d;
+        if (!fits) goto wrong; /* also where one is NaN */
+        s->order[k] = (Count)numbers[0], s->ends[k] = (Count)numbers[1], s->parents[k] = (Count)numbers[2];
+        if (s->starts[s->order[k]]++) goto wrong;
+        if (k && s->ends[k - 1] > k && (s->ends[k] != s->ends[k - 1] || s->parents[k] != s->parents[k - 1])) goto wrong;
+    }
+    for (Count k = 0; k < d; k++) { /* a parent begins where the run before it ends */
+        const Count parent = s->parents[k];
+        if (parent < d && s->ends[parent - 1] != parent) goto wrong;
+    }
+    s->starts[0] = 0;
+    for (Count k = 0; k < d; k++) {
+        s->starts[k + 1] = s->starts[k] + 1;
+        EACH_RUN(s, k, k + 1, d) s->starts[k + 1] += s->ends[run] - from;
+    }
+    return true;
+wrong:
+    return PyErr_Format(PyExc_ValueError, "layout: expected different coordinates in runs before their parents"), false;
+}
+
+/* `size` vectors of zeros that begin at a multiple of their size, in memory that has to be freed. */
+static Lanes *allocate(void **memory, Count size) {
+    *memory = PyMem_Calloc((size_t)size + 1, sizeof(Lanes));
+    if (!*memory) return PyErr_NoMemory(), NULL;
+    return (Lanes *)(((uintptr_t)*memory + sizeof(Lanes) - 1) & ~(uintptr_t)(sizeof(Lanes) - 1));
+}
+
+static void free_matrices(Matrices *s) {
+    PyMem_Free(s->order);
+    PyMem_Free(s->memory);
+    *s = (Matrices){0};
+}
+
+/* Allocate matrices of zeros in a layout, null for full ones. False with an error, and nothing allocated. */
+static bool allocate_matrices(const Mixture *m, Matrices *s, const double *layout, bool squared) {
+    const Count d = m->dim, blocks = m->blocks;
+    *s = (Matrices){0};
+    if (!(s->order = PyMem_Calloc((size_t)(4 * d + 1), sizeof(Count)))) return PyErr_NoMemory(), false;
+    s->ends = s->order + d, s->parents = s->ends + d, s->starts = s->parents + d;
+    if (!set_runs(s, layout, d)) return free_matrices(s), false;
+    const Count size = s->starts[d];
+    if (!(s->gram = allocate(&s->memory, (1 + squared) * blocks * size + size + 2 * d))) return free_matrices(s), false;
+    s->work = s->gram + blocks * size;
+    if (squared) s->gram_sq = s->work, s->work += blocks * size;
+    return true;
+}
+
+/* Allocate the other arrays of a mixture whose sizes are set, all zero. False with an error if memory is short. */
+static bool allocate_numbers(Mixture *m) {
     const Count blocks = m->blocks, d = m->dim;
-    Lanes *scalars; /* the arrays of double */
-    struct {
-        Lanes **array;
-        Count size; /* in vectors */
-    } parts[] = {
-        {&m->rates, blocks}, {&m->ridges, blocks},   {&m->gram, blocks * d * d},
-        {&m->error, blocks}, {&m->variance, blocks}, {&m->cross, blocks * d},
-        {&scalars, (1 + ROWS) * blocks}, {&m->work, (d + 1) * (d + 2)}, {&m->gram_sq, blocks * d * d},
-    };
-    const size_t num = sizeof(parts) / sizeof(parts[0]) - !squared;
-    Count total = 1; /* one to spare for the alignment */
-    for (size_t i = 0; i < num; i++) total += parts[i].size;
-    m->memory = PyMem_Calloc((size_t)total, sizeof(Lanes));
-    if (!m->memory) return PyErr_NoMemory(), false;
-    Lanes *next = (Lanes *)(((uintptr_t)m->memory + sizeof(Lanes) - 1) & ~(uintptr_t)(sizeof(Lanes) - 1));
-    for (size_t i = 0; i < num; next += parts[i++].size) *parts[i].array = next;
-    m->prior = (double *)scalars;
+    if (!(m->rates = allocate(&m->memory, (4 + d + 1 + ROWS) * blocks))) return false;
+    m->ridges = m->rates + blocks, m->error = m->ridges + blocks, m->variance = m->error + blocks;
+    m->cross = m->variance + blocks;
+    m->prior = (double *)(m->cross + blocks * d);
     m->stats = m->prior + m->num;
     m->log_weights = m->stats + STATS * m->num;
     m->weights = m->log_weights + m->num;
+    return true;
+}
+
+/* Where the entry of two places lies, `low` before `high`, or -1 where it is not stored. */
+static Count find_entry(const Matrices *s, Count low, Count high, Count d) {
+    Count at = s->starts[low];
+    if (low == high) return at;
+    at++;
+    EACH_RUN(s, low, low + 1, d) {
+        if (high < from) return -1;
+        if (high < s->ends[run]) return at + high - from;
+        at += s->ends[run] - from;
+    }
+    return -1;
+}
+
+/* Move all matrices into another layout, in which what is stored in no place is lost. */
+static bool arrange(Mixture *m, const double *layout) {
+    const Count d = m->dim, old_size = m->sums.starts[d];
+    Matrices old = m->sums, new;
+    if (!allocate_matrices(m, &new, layout, old.gram_sq)) return false;
+    const Count size = new.starts[d];
+    Count *places = (Count *)old.work; /* of coordinates */
+    for (Count k = 0; k < d; k++) places[old.order[k]] = k;
+    for (Count k = 0, at = 0; k < d; k++) {
+        const Count one = places[new.order[k]];
+        EACH_RUN(&new, k, k, d)
+            for (Count i = from; i < new.ends[run]; i++, at++) {
+                const Count other = places[new.order[i]];
+                const Count entry = find_entry(&old, one < other ? one : other, one < other ? other : one, d);
+                for (Count block = 0; entry >= 0 && block < m->blocks; block++) {
+                    new.gram[block * size + at] = old.gram[block * old_size + entry];
+                    if (old.gram_sq) new.gram_sq[block * size + at] = old.gram_sq[block * old_size + entry];
+                }
+            }
+    }
+    free_matrices(&m->sums);
+    m->sums = new;
     return true;
 }
 
@@ -288,12 +524,32 @@ static void read_lanes(const Lanes *lanes, double *values, Count j, Count size) 
     for (Count i = 0; i < size; i++) values[i] = lanes[j / LANES * size + i][j % LANES];
 }
 
+/* Copy the lower halves of matrices [num, dim, dim] into lanes [blocks, size]. */
+static void fill_matrices(const Mixture *m, Lanes *lanes, const double *values) {
+    const Matrices *s = &m->sums;
+    const Count d = m->dim;
+    for (Count j = 0; j < m->blocks * LANES; j++) {
+        const double *matrix = values + (j < m->num ? j : 0) * d * d;
+        double *entry = (double *)(lanes + j / LANES * s->starts[d]) + j % LANES;
+        for (Count k = 0; k < d; k++)
+            EACH_RUN(s, k, k, d)
+                for (Count i = from; i < s->ends[run]; i++, entry += LANES)
+                    *entry = matrix[s->order[i] * d + s->order[k]];
+    }
+}
+
 /* Copy the symmetric matrix of one memory. Adding 0 removes the signs of zeros. */
 static void read_matrix(const Mixture *m, const Lanes *lanes, double *values, Count j) {
+    const Matrices *s = &m->sums;
     const Count d = m->dim;
-    read_lanes(lanes, values, j, d * d);
-    for (Count i = 0; i < d; i++)
-        for (Count k = 0; k <= i; k++) values[k * d + i] = values[i * d + k] = values[i * d + k] + 0.0;
+    const double *entry = (double *)(lanes + j / LANES * s->starts[d]) + j % LANES;
+    memset(values, 0, (size_t)(d * d) * sizeof(double));
+    for (Count k = 0; k < d; k++)
+        EACH_RUN(s, k, k, d)
+            for (Count i = from; i < s->ends[run]; i++, entry += LANES) {
+                const Count row = s->order[i], column = s->order[k];
+                values[row * d + column] = values[column * d + row] = *entry + 0.0;
+            }
 }
 
 static void refuse_type(const char *name, const char *expected, PyObject *given) {
@@ -366,7 +622,7 @@ static Count memory_of(const Mixture *m, PyObject *number) {
 
 /* Fill a new mixture from arrays, which are checked here. */
 static bool fill(Mixture *m, PyObject *const *arrays, Py_buffer *views) {
-    enum { RATES, RIDGES, PRIOR, GRAM, GRAM_SQ, CROSS, STATISTICS, LOG_WEIGHTS };
+    enum { RATES, RIDGES, PRIOR, GRAM, GRAM_SQ, CROSS, STATISTICS, LOG_WEIGHTS, LAYOUT };
     const bool squared = arrays[GRAM_SQ] != Py_None;
     const Count any[] = {-1, -1};
     const double *cross = open_array(views + CROSS, "cross", arrays[CROSS], 0, 2, any);
@@ -377,7 +633,8 @@ static bool fill(Mixture *m, PyObject *const *arrays, Py_buffer *views) {
         return PyErr_Format(PyExc_ValueError, text, MOST, m->num, m->dim), false;
     }
     const Count num[] = {m->num}, square[] = {m->num, m->dim, m->dim}, table[] = {STATS, m->num};
-    const double *rates, *ridges, *prior, *gram, *gram_sq = NULL, *stats, *log_weights;
+    const Count rows[] = {3, m->dim};
+    const double *rates, *ridges, *prior, *gram, *gram_sq = NULL, *stats, *log_weights, *layout = NULL;
     if (!(rates = open_array(views + RATES, "rates", arrays[RATES], 0, 1, num)) ||
         !(ridges = open_array(views + RIDGES, "ridges", arrays[RIDGES], 0, 1, num)) ||
         !(prior = open_array(views + PRIOR, "prior", arrays[PRIOR], 0, 1, num)) ||
@@ -385,12 +642,14 @@ static bool fill(Mixture *m, PyObject *const *arrays, Py_buffer *views) {
         (squared && !(gram_sq = open_array(views + GRAM_SQ, "gram_sq", arrays[GRAM_SQ], 0, 3, square))) ||
         !(stats = open_array(views + STATISTICS, "stats", arrays[STATISTICS], 0, 2, table)) ||
         !(log_weights = open_array(views + LOG_WEIGHTS, "log_weights", arrays[LOG_WEIGHTS], 0, 1, num)) ||
-        !allocate(m, squared))
+        (arrays[LAYOUT] != Py_None &&
+         !(layout = open_array(views + LAYOUT, "layout", arrays[LAYOUT], 0, 2, rows))) ||
+        !allocate_numbers(m) || !allocate_matrices(m, &m->sums, layout, squared))
         return false;
     fill_lanes(m, m->rates, rates, 1);
     fill_lanes(m, m->ridges, ridges, 1);
-    fill_lanes(m, m->gram, gram, m->dim * m->dim);
-    if (squared) fill_lanes(m, m->gram_sq, gram_sq, m->dim * m->dim);
+    fill_matrices(m, m->sums.gram, gram);
+    if (squared) fill_matrices(m, m->sums.gram_sq, gram_sq);
     fill_lanes(m, m->cross, cross, m->dim);
     memcpy(m->prior, prior, (size_t)m->num * sizeof(double));
     memcpy(m->stats, stats, (size_t)(STATS * m->num) * sizeof(double));
@@ -400,14 +659,14 @@ static bool fill(Mixture *m, PyObject *const *arrays, Py_buffer *views) {
 }
 
 static PyObject *mixture_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *arrays[8];
-    Py_buffer views[8] = {{0}};
+    PyObject *arrays[9];
+    Py_buffer views[9] = {{0}};
     double worst;
     if (kwargs && PyDict_Size(kwargs))
         return PyErr_Format(PyExc_TypeError, "Mixture() takes no keyword arguments");
     if (!PyArg_ParseTuple(
-            args, "OOOOOOOOd:Mixture", arrays, arrays + 1, arrays + 2, arrays + 3, arrays + 4, arrays + 5,
-            arrays + 6, arrays + 7, &worst
+            args, "OOOOOOOOOd:Mixture", arrays, arrays + 1, arrays + 2, arrays + 3, arrays + 4, arrays + 5,
+            arrays + 6, arrays + 7, arrays + 8, &worst
         ))
         return NULL;
     const allocfunc make = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -415,13 +674,14 @@ static PyObject *mixture_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     if (!m) return NULL;
     m->worst = worst;
     if (!fill(m, arrays, views)) Py_CLEAR(m);
-    release_all(views, 8);
+    release_all(views, 9);
     return (PyObject *)m;
 }
 
 static void mixture_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     const freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    free_matrices(&((Mixture *)self)->sums);
     PyMem_Free(((Mixture *)self)->memory);
     release(self);
     Py_DECREF(type);
@@ -487,25 +747,36 @@ static PyObject *mixture_learn_forecast(PyObject *self, PyObject *const *args, C
     return result;
 }
 
-static PyObject *mixture_bounds(PyObject *self, PyObject *const *args, Count num) {
+/* Fill two arrays of arms by `bound` or by `spread`, whose second has a row for each. */
+static PyObject *fill_arms(PyObject *self, PyObject *const *args, bool spreads) {
     const Mixture *m = (Mixture *)self;
-    Py_buffer views[4] = {{0}};
+    Py_buffer views[5] = {{0}};
     const double *arms;
     double *index, *bonus;
     PyObject *result = NULL;
     Width width = {0};
-    if (!require_count("bounds", 7, num) || !read_number(&width.radius, "radius", args[1]) ||
-        !read_number(&width.variance, "variance", args[2]))
+    if (!read_number(&width.radius, "radius", args[1]) || !read_number(&width.variance, "variance", args[2]))
         return NULL;
     const Count j = memory_of(m, args[0]), shape[] = {-1, m->dim}, square[] = {m->dim, m->dim};
     if (j < 0) return NULL;
-    if ((args[3] == Py_None || (width.waiting = open_array(views + 3, "waiting", args[3], 0, 2, square))) &&
-        (arms = open_array(views, "arms", args[4], 0, 2, shape)) &&
-        (index = open_array(views + 1, "index", args[5], PyBUF_WRITABLE, 1, views[0].shape)) &&
-        (bonus = open_array(views + 2, "bonus", args[6], PyBUF_WRITABLE, 1, views[0].shape)))
-        result = PyBool_FromLong(bound(m, j, &width, views[0].shape[0], arms, index, bonus));
-    release_all(views, 4);
+    if ((args[3] == Py_None || ((width.waiting = open_array(views + 3, "waiting", args[3], 0, 2, square)) &&
+                                (width.scale = open_array(views + 4, "scale", args[4], 0, 1, &m->dim)))) &&
+        (arms = open_array(views, "arms", args[5], 0, 2, shape)) &&
+        (index = open_array(views + 1, "index", args[6], PyBUF_WRITABLE, 1, views[0].shape)) &&
+        (bonus = open_array(views + 2, "bonus", args[7], PyBUF_WRITABLE, 1 + spreads, views[0].shape))) {
+        if (spreads && m->sums.gram_sq) PyErr_Format(PyExc_ValueError, "spread: expected a mixture without gram_sq");
+        else result = PyBool_FromLong((spreads ? spread : bound)(m, j, &width, views[0].shape[0], arms, index, bonus));
+    }
+    release_all(views, 5);
     return result;
+}
+
+static PyObject *mixture_bounds(PyObject *self, PyObject *const *args, Count num) {
+    return require_count("bounds", 8, num) ? fill_arms(self, args, false) : NULL;
+}
+
+static PyObject *mixture_spread(PyObject *self, PyObject *const *args, Count num) {
+    return require_count("spread", 8, num) ? fill_arms(self, args, true) : NULL;
 }
 
 static PyObject *mixture_read(PyObject *self, PyObject *const *args, Count num) {
@@ -516,15 +787,16 @@ static PyObject *mixture_read(PyObject *self, PyObject *const *args, Count num) 
     if (!require_count("read", 4, num)) return NULL;
     const Count j = memory_of(m, args[0]), square[] = {m->dim, m->dim};
     if (j < 0) return NULL;
-    if (!m->gram_sq != (args[2] == Py_None)) {
+    const bool squared = m->sums.gram_sq;
+    if (!squared != (args[2] == Py_None)) {
         const char *text = "gram_sq: expected %s, as when the mixture was made";
-        return PyErr_Format(PyExc_ValueError, text, m->gram_sq ? "an array" : "None");
+        return PyErr_Format(PyExc_ValueError, text, squared ? "an array" : "None");
     }
     if ((gram = open_array(views, "gram", args[1], PyBUF_WRITABLE, 2, square)) &&
-        (!m->gram_sq || (gram_sq = open_array(views + 1, "gram_sq", args[2], PyBUF_WRITABLE, 2, square))) &&
+        (!squared || (gram_sq = open_array(views + 1, "gram_sq", args[2], PyBUF_WRITABLE, 2, square))) &&
         (cross = open_array(views + 2, "cross", args[3], PyBUF_WRITABLE, 1, &m->dim))) {
-        read_matrix(m, m->gram, gram, j);
-        if (gram_sq) read_matrix(m, m->gram_sq, gram_sq, j);
+        read_matrix(m, m->sums.gram, gram, j);
+        if (gram_sq) read_matrix(m, m->sums.gram_sq, gram_sq, j);
         read_lanes(m->cross, cross, j, m->dim);
         result = Py_NewRef(Py_None);
     }
@@ -535,17 +807,28 @@ static PyObject *mixture_read(PyObject *self, PyObject *const *args, Count num) 
 static PyObject *mixture_renew(PyObject *self, PyObject *const *args, Count num) {
     Mixture *m = (Mixture *)self;
     if (!require_count("renew", 1, num)) return NULL;
-    const Count source = memory_of(m, args[0]), last = m->num - 1, d = m->dim;
+    const Count source = memory_of(m, args[0]), last = m->num - 1, size = m->sums.starts[m->dim];
     if (source < 0) return NULL;
-    Lanes *const sums[] = {m->gram, m->cross, m->gram_sq};
-    const Count sizes[] = {d * d, d, d * d};
-    for (int k = 0; k < (m->gram_sq ? 3 : 2); k++) {
+    Lanes *const sums[] = {m->sums.gram, m->cross, m->sums.gram_sq};
+    const Count sizes[] = {size, m->dim, size};
+    for (int k = 0; k < (m->sums.gram_sq ? 3 : 2); k++) {
         const Lanes *from = sums[k] + source / LANES * sizes[k];
         Lanes *to = sums[k] + last / LANES * sizes[k];
         for (Count i = 0; i < sizes[k]; i++) to[i][last % LANES] = from[i][source % LANES];
     }
     for (Count k = 0; k < STATS; k++) m->stats[k * m->num + last] = m->stats[k * m->num + source];
     Py_RETURN_NONE;
+}
+
+static PyObject *mixture_arrange(PyObject *self, PyObject *const *args, Count num) {
+    Mixture *m = (Mixture *)self;
+    Py_buffer view = {0};
+    const Count rows[] = {3, m->dim};
+    if (!require_count("arrange", 1, num)) return NULL;
+    const double *layout = open_array(&view, "layout", args[0], 0, 2, rows);
+    PyObject *result = layout && arrange(m, layout) ? Py_NewRef(Py_None) : NULL;
+    PyBuffer_Release(&view);
+    return result;
 }
 
 #define METHOD(name, function, text) {name, (PyCFunction)(void (*)(void))function, METH_FASTCALL, text}
@@ -558,10 +841,15 @@ static PyMethodDef methods[] = {
            "learn_forecast(features, reward, weight, degrees, scale, share, limit, error, variance)\n\nLearn from a "
            "sample whose errors and variances in all memories are known."),
     METHOD("bounds", mixture_bounds,
-           "bounds(memory, radius, variance, waiting, arms, index, bonus)\n\nFill the indices and the bonuses of arms in a "
+           "bounds(memory, radius, variance, waiting, scale, arms, index, bonus)\n\nFill the indices and the bonuses of arms in a "
            "memory; False if its matrix has no factor."),
+    METHOD("spread", mixture_spread,
+           "spread(memory, radius, variance, waiting, scale, arms, index, bonus)\n\nFill the forecasts of arms, and for "
+           "each the row that a normal vector is multiplied by; False if its matrix has no factor."),
     METHOD("read", mixture_read,
            "read(memory, gram, gram_sq, cross)\n\nFill arrays with the sums of a memory."),
+    METHOD("arrange", mixture_arrange,
+           "arrange(layout)\n\nMove the matrices into another layout; what is stored nowhere in it is lost."),
     METHOD("renew", mixture_renew, "renew(source)\n\nLet the last memory continue from a copy of another."),
     {NULL, NULL, 0, NULL},
 };
@@ -572,7 +860,7 @@ static PyGetSetDef attributes[] = {
 };
 
 static PyType_Slot mixture_slots[] = {
-    {Py_tp_doc, "Mixture(rates, ridges, prior, gram, gram_sq, cross, stats, log_weights, worst)\n\nMemories "
+    {Py_tp_doc, "Mixture(rates, ridges, prior, gram, gram_sq, cross, stats, log_weights, layout, worst)\n\nMemories "
                 "with their weights. As a buffer: statistics, logarithms of the weights, weights."},
     {Py_tp_new, mixture_new},
     {Py_tp_dealloc, mixture_dealloc},

@@ -85,14 +85,12 @@ class Anchor:
     $y + \Lambda^{-1}(x - \Lambda y)$, squares it, and is taken where $R$ is above `refine_above`.
     """
 
-    def __init__(
-        self, values: np.ndarray, vectors: np.ndarray, ridge: float, refine_above: float, capacity: int
-    ) -> None:
-        self.vectors, self._ridge, self._refine_above, self._kept = vectors, ridge, refine_above, 1.0
-        self._spectrum = np.maximum(values - ridge, 0)  # s
-        self._rows, self.num = np.empty((capacity + 2, len(values))), 0
+    def __init__(self, gram: GramSnapshot, ridge: float, refine_above: float, capacity: int) -> None:
+        self.vectors, self._ridge, self._refine_above, self._kept = gram.vectors, ridge, refine_above, 1.0
+        self._spectrum = np.maximum(gram.values - ridge, 0)  # s
+        self._rows, self.num = np.empty((capacity + 2, len(gram.values))), 0
         self.roots, self.signs = np.ones(capacity + 2), np.ones(capacity)  # W^½, Σ
-        self._squares = np.zeros(len(values))  # the diagonal of GᵀG
+        self._squares = np.zeros(len(gram.values))  # the diagonal of GᵀG
         self._scale: tuple[np.ndarray, np.ndarray] | None = None
         self._factors: tuple[np.ndarray, np.ndarray] | None = None  # F√D [n, d] and G D Gᵀ + Σ, G = W^½F
 
@@ -290,8 +288,7 @@ class AnchoredInverse:
         """Return the next anchor, with all changes since it was begun."""
         snapshot = (self._next or self._begin()).result()
         self._commit(snapshot.sums, snapshot.turned, self._begun)
-        settings = self._ridge, self._refine_above, self._recent.capacity
-        new = Anchor(snapshot.values, snapshot.vectors, *settings)
+        new = Anchor(snapshot, self._ridge, self._refine_above, self._recent.capacity)
         new.shrink(self._kept)
         if old is not None:
             turned = self._recent.since(self._begun).dot(new.vectors)

@@ -34,7 +34,7 @@ def clock_of(agent: Agent) -> ClockWeights | None:
     return None
 
 
-class ClockDecider:
+class ClockDecider(Decider):
     """A decider by rounds, given the sums as they are at the time of each decision.
 
     Decisions leave no trace in the state. A reward counts from the time of its decision, whenever it comes.
@@ -67,6 +67,9 @@ class ClockDecider:
                 )
         self._rounds.state = state
         return self._rounds.offer(arms, number, waiting=waiting)._replace(planned=None)
+
+    def expect(self, choice: Choice) -> None:
+        """Do nothing: offers only read."""
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         agent, features, share = self.agent, choice.features, None

@@ -101,7 +101,7 @@ class RoundDraws:
 
     def key(self, number: int) -> Key:
         """Return the key of a round's plan."""
-        return random.LazyKey(self._planning, number)
+        return random.fold(self._planning, number)
 
     def uniform(self, number: Any) -> Any:
         """Return the uniform number that draws the action of a round, or one for each of many rounds."""
@@ -128,11 +128,19 @@ class Decider(Protocol):
         """
         ...
 
+    def expect(self, choice: Choice) -> None:
+        """Prepare for a choice that waits: after this, offers only read, with this choice in `waiting`."""
+
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         """Learn a choice's mean of `weight` rewards, 1 except for agents with `takes_counts`."""
 
+    def learn_many(self, choices: Sequence[Choice], rewards: Sequence[float], times: Sequence[float]) -> None:
+        """Learn rewards that came together, the oldest first; here one after another."""
+        for choice, reward, time in zip(choices, rewards, times, strict=True):
+            self.learn(choice, reward, time)
 
-class PlannedDecider:
+
+class PlannedDecider(Decider):
     """The definition, for any agent: `plan`, `act`, `update`, with the mean policy of `num_draws` plans."""
 
     def __init__(self, agent: Agent, draws: RoundDraws, num_draws: int = 1) -> None:
@@ -154,6 +162,9 @@ class PlannedDecider:
         names = "q", "bonus", "policy"
         index, bonus, policy = (np.mean([getattr(plan, n)[0, 0] for plan in plans], axis=0) for n in names)
         return Offer(arms, index, bonus, policy, policy, (table, plans))
+
+    def expect(self, choice: Choice) -> None:
+        """Do nothing: offers only read."""
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         assert choice.planned is not None

@@ -10,7 +10,7 @@ from driftwise.base.arrays import invert_or_nan, map_tree, solve_rows_or_nan
 from driftwise.base.random import draw_normal
 from driftwise.base.types import Moments, Radius, Sample
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, AnchoredInverse, RecentSamples, factorise
-from driftwise.online.deciders.definition import Choice, Offer, RoundDraws, bandit_sample
+from driftwise.online.deciders.definition import Choice, Decider, Offer, RoundDraws, bandit_sample
 from driftwise.online.deciders.memories import upper_bounds
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import ExponentialWeights, LeastSquares, NoForgetting, SlidingWindow, Thompson, Ucb
@@ -22,7 +22,7 @@ _ANCHORED = ExponentialWeights | NoForgetting | PeriodicRestart | RestartAt | Sl
 _NUMBERS = {"ridge": float, "tick": int, "weight": float, "weight_sq": float, "epoch": int}  # of moments
 
 
-class LeastSquaresDecider:
+class LeastSquaresDecider(Decider):
     """`LeastSquares` for one state and one step, with `Ucb`, or with `Thompson` and `num_draws`.
 
     It has the same formulas without the axes of steps and states. Sums are updated in place where the
@@ -106,6 +106,9 @@ class LeastSquaresDecider:
         mapped = solve_rows_or_nan(self._gram, arms) if anchored is None else anchored.anchor().map(arms)
         squares = np.vecdot(mapped, arms if self._gram_sq is None else mapped.dot(self._gram_sq))
         return Offer.of_best(arms, *upper_bounds(mapped.dot(self._cross), squares, radius), self.agent)
+
+    def expect(self, choice: Choice) -> None:
+        """Do nothing: offers only read."""
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         state, features, share, caution = self._state, choice.features, None, self.agent.caution

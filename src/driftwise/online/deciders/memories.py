@@ -16,13 +16,25 @@ _ROOT = 2.0**498
 _LARGEST_SQUARE = _ROOT * _ROOT  # on the last two diagonals: a factor exists whatever lies beside them
 
 
+class WaitingGram(NamedTuple):
+    """Sums of decisions that wait: of their features times a scale."""
+
+    gram: np.ndarray  # [d, d]
+    scale: np.ndarray  # [d]
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The sums `[d, d]`."""
+        return self.scale[:, None] * self.scale * self.gram
+
+
 class Width(NamedTuple):
     """Numbers that, with the sums of a memory, determine the width of a confidence interval."""
 
     radius: float
     ridge: float = 0.0
     variance: float = 0.0  # of the noise, where the prior is learnt; else 0
-    waiting: np.ndarray | None = None  # [d, d] sums of decisions that wait
+    waiting: WaitingGram | None = None
 
     def excess(self, weights: np.ndarray, trace: Callable[[], float]) -> float:
         """Return `ρ` of `prior="learnt"` from `Λ⁻¹b` and the trace of `Λ⁻¹`, which is seldom needed."""
@@ -63,8 +75,9 @@ class Sums(NamedTuple):
             weights = solve_or_nan(gram, cross)
             excess = width.excess(weights, lambda: float(np.trace(np.linalg.inv(gram))))
         if width.waiting is not None:
-            gram = gram + width.waiting
-            gram_sq = None if gram_sq is None else gram_sq + width.waiting
+            waiting = width.waiting.matrix
+            gram = gram + waiting
+            gram_sq = None if gram_sq is None else gram_sq + waiting
             mapped = solve_rows_or_nan(gram, arms)
         return mean, mapped, gram, gram_sq, excess
 
@@ -157,6 +170,8 @@ def upper_bounds(mean: np.ndarray, squares: np.ndarray, radius: float) -> Pair:
 class NumpyMixture:
     """Memories that learn from the same samples and are weighed by their forecasts."""
 
+    blocks = None  # all matrices are full
+
     def __init__(
         self, rates: Array, ridges: Array, prior: Array, numbers: MixtureNumbers, kind: Any = BatchedMemories
     ) -> None:
@@ -184,6 +199,10 @@ class NumpyMixture:
     def bounds(self, j: int, arms: np.ndarray, width: Width) -> Pair:
         """Return upper confidence bounds of arms `[N, d]` in memory `j`, and the part that is exploration."""
         return upper_bounds(*self.memory(j).estimate(arms, width), radius=width.radius)
+
+    def spread(self, j: int, arms: np.ndarray, width: Width) -> Pair:
+        """Return means of arms in memory `j`, and the rows that Thompson's draws are multiplied by."""
+        return self.memory(j).spread(arms, width)
 
     def learn(
         self,

@@ -8,7 +8,7 @@ from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories
 from driftwise.base.arrays import invert_or_nan, map_tree
 from driftwise.base.part import index_part
 from driftwise.base.types import Forecast, Moments
-from driftwise.online.deciders.definition import Choice, Offer, RoundDraws
+from driftwise.online.deciders.definition import Choice, Decider, Offer, RoundDraws
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import MirrorDescent
 from driftwise.parts.exploration import radius_at
@@ -16,7 +16,7 @@ from driftwise.parts.forgetting import next_moments
 from driftwise.parts.link_regression import mirror_gain, mirror_move, project_to_ball
 
 
-class MirrorDescentDecider:
+class MirrorDescentDecider(Decider):
     """`MirrorDescent` with upper confidence bounds, or a mixture of such memories; the heaviest decides.
 
     Moments of J memories are stacked: `[J, ...]`; one memory is a stack of one. Its policy acts on the index
@@ -59,6 +59,9 @@ class MirrorDescentDecider:
         scores = self._link.mean(index)
         bonus = scores - self._link.mean(mean)
         return Offer.of_best(arms, scores if mixes else index, bonus, self.agent)._replace(scores=scores)
+
+    def expect(self, choice: Choice) -> None:
+        """Do nothing: offers only read."""
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         x = choice.features

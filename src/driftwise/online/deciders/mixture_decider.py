@@ -1,10 +1,8 @@
-"""The fast form of mixtures of memories: all of them learn at once, and one of them decides.
-
-In few dimensions `_mixture.c` does the work, which comes with the wheel for Linux, or is compiled where a
-compiler is present when driftwise is installed. NumPy computes the same numbers to rounding.
-"""
+"""The fast form of mixtures of memories: all of them learn at once, and one of them decides."""
 
 import math
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,33 +18,21 @@ from driftwise.algorithms.unknown_variation.mixture import (
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import index_part
 from driftwise.base.random import draw_normal, fold
-from driftwise.base.types import Array, Key, Moments, Radius
-from driftwise.online.deciders.anchored_memories import AnchoredMemories
-from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM
-from driftwise.online.deciders.definition import Choice, Offer, Pair, RoundDraws
-from driftwise.online.deciders.memories import MixtureNumbers, NumpyMixture, Sums, Width, upper_bounds
+from driftwise.base.types import Forecast, Key, Moments, Radius
+from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, anchor_life
+from driftwise.online.deciders.batches import forecast_rows, learn_batch, robust_variance
+from driftwise.online.deciders.compiled_mixture import make_mixture
+from driftwise.online.deciders.definition import Choice, Decider, Offer, Pair, RoundDraws
+from driftwise.online.deciders.memories import MixtureNumbers, Sums, WaitingGram, Width
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import ConfidenceRadius, Thompson
 from driftwise.parts.noise import MAX_SQUARE, ErrorSums, NoiseSums
 from driftwise.parts.radii import GrowingRadius
 
-MANY_NUMBERS = 10_000  # of all arms, from which on BLAS is faster
-_INTERFACE = 2  # as in `_mixture.c`
+LARGEST_PART = 256  # rewards that are forecast together
 
 
-def load_kernel() -> Any:
-    """Return the compiled class `Mixture`; None where there is none, or one of another interface."""
-    try:
-        from driftwise.online.deciders import _mixture  # pyright: ignore[reportAttributeAccessIssue]
-    except ImportError:
-        return None
-    return _mixture.Mixture if vars(_mixture).get("INTERFACE") == _INTERFACE else None
-
-
-KERNEL = load_kernel()
-
-
-class MixtureDecider:
+class MixtureDecider(Decider):
     """`MixtureOfMemories` of least squares with exponential weights, for one step.
 
     It computes the index of the memory that decides only. The numbers of each memory are in the mixture;
@@ -67,7 +53,9 @@ class MixtureDecider:
         self._follows = isinstance(radius, Radius)
         self._counts = isinstance(radius, ConfidenceRadius) and radius.information == "count"
         self._prior = np.array(agent.sharing.prior(state.log_weights))
-        self._dim, self._extends, self._outlier = base.spec.dim, agent.origin == "learnt", agent.outlier
+        self._dim, self._extends = base.spec.dim, agent.origin == "learnt"
+        is_large = self._dim >= MIN_ANCHORED_DIM
+        self._least_batch = anchor_life(self._dim) if is_large else 2  # with fewer, anchors go on
         self._learns_prior = base.prior == "learnt"
         self._rows, self._sample = _extended_rows(0, self._dim), _extended_rows(1, self._dim)
         self.state = state
@@ -88,27 +76,30 @@ class MixtureDecider:
     @state.setter
     def state(self, state: MixtureState) -> None:
         """Copy the state into arrays of its own and Python's numbers."""
-        self._state = own = map_tree(lambda leaf: np.array(leaf, order="C"), state)
+        own = map_tree(lambda leaf: np.array(leaf, order="C"), state)
         base, (moments, total) = own.base, own.base.noise
+        self._state = own._replace(
+            base=base._replace(gram=None, gram_sq=None, cross=None)
+        )  # these may be large
         errors = moments.weight, moments.weight_sq, moments.cross.ravel(), total.ravel()
         gram_sq = None if base.gram_sq is None else base.gram_sq[:, 0]
         sums = Sums(base.gram[:, 0], gram_sq, base.cross[:, 0, :, 0])
         numbers = MixtureNumbers(sums, np.stack([base.weight, base.weight_sq, *errors]), own.log_weights)
-        given = self._rates, self._ridges, self._prior, numbers
-        if self._dim >= MIN_ANCHORED_DIM:
-            self._mixture = NumpyMixture(*given, AnchoredMemories)
-        else:
-            self._mixture = NumpyMixture(*given) if KERNEL is None else CompiledMixture(*given)
+        self._mixture = self._make_mixture(numbers)
         self._tick, self._origin, self._unit = int(own.tick), own.origin.item(), own.unit.item()
         common, total = own.noise
         self._errors = ErrorSums(common.gram.item(), common.cross.item(), total.item(), common.tick.item())
         self._error_weight_sq = common.weight_sq.item()
         self._variance = self.agent.noise.variance(self._errors)
 
+    def _make_mixture(self, numbers: MixtureNumbers, blocks: Any = None) -> Any:
+        given = self._rates, self._ridges, self._prior, numbers
+        return make_mixture(*given, blocks, in_order=self._samples)
+
     def offer(
         self, arms: np.ndarray, number: int, time: float = 0.0, waiting: np.ndarray | None = None
     ) -> Offer:
-        unit, rows = 1.0, arms
+        unit, rows, scaled = 1.0, arms, None
         if self._extends:
             unit, (rows, given) = math.sqrt(self._variance) or 1.0, self._rows
             if len(rows) != len(arms):
@@ -118,16 +109,18 @@ class MixtureDecider:
                 length = feature_unit(np.sqrt(np.vecdot(arms, arms).max(keepdims=True))).item()
             np.divide(arms, length, given)
             if waiting is not None:
-                scale = np.full(self._dim, 1 / length)
-                scale[-1] = CONSTANT
-                waiting = scale[:, None] * scale * waiting
+                scaled = WaitingGram(waiting, np.full(self._dim, 1 / length))
+                scaled.scale[-1] = CONSTANT
         elif waiting is not None:
-            waiting = np.ascontiguousarray(waiting[:-1, :-1])
+            scaled = WaitingGram(np.ascontiguousarray(waiting[:-1, :-1]), np.ones(self._dim))
+        blocks = self._mixture.blocks
+        if scaled is not None and blocks is not None and not blocks.covers_all(scaled.gram):
+            self._mixture = self._mixture.arranged(blocks.extended(scaled.gram))
         key = None if self._leads and not self._samples else self.draws.key(number)
         mixture = self._mixture
         if self._num_draws == 1:
             j = mixture.heaviest if self._leads else int(self.agent.choose_memory(mixture.log_weights, key))
-            index, bonus = self._indices(j, rows, key, waiting)
+            index, bonus = self._indices(j, rows, key, scaled)
             offer = Offer.of_best(arms, index, bonus, self.agent, unit)
             index += self._origin  # also in the offer
             return offer
@@ -136,10 +129,10 @@ class MixtureDecider:
         index, bonus = np.empty((2, len(keys), len(arms)))
         for j in np.unique(deciding).tolist():
             of_j = deciding == j
-            index[of_j], bonus[of_j] = self._indices(j, rows, keys[of_j], waiting)
+            index[of_j], bonus[of_j] = self._indices(j, rows, keys[of_j], scaled)
         return Offer.of_shares(arms, index, bonus, self.agent, unit, self._origin)
 
-    def _indices(self, j: int, arms: np.ndarray, keys: Key | None, waiting: np.ndarray | None) -> Pair:
+    def _indices(self, j: int, arms: np.ndarray, keys: Key | None, waiting: WaitingGram | None) -> Pair:
         """Return indices of arms in a memory and their exploration part: `[N]`, or `[n, N]` for n keys."""
         base, tick, radius, mixture = self._state.base, self._tick, self._radii[j], self._mixture
         weight, weight_sq, error_weight, _, squares, total = mixture.stats[:, j].tolist()
@@ -151,7 +144,7 @@ class MixtureDecider:
                 radius = radius.value(self._dim, weight)
             elif self._follows:
                 gram, ridge, epoch = mixture.memory(j).gram[None], base.ridge.item(j), base.epoch.item(j)
-                gram = gram if waiting is None else gram + waiting
+                gram = gram if waiting is None else gram + waiting.matrix
                 moments = Moments(gram, None, gram, ridge, tick, weight, weight_sq, epoch, ())
                 radius = np.asarray(radius.at(moments)).item()
             variance = self._bases[j].noise.variance(ErrorSums(error_weight, squares, total, tick))
@@ -161,35 +154,145 @@ class MixtureDecider:
         width = Width(radius, base.ridge.item(j), variance if self._learns_prior else 0.0, waiting)
         if not self._samples:
             return mixture.bounds(j, arms, width)
-        mean, spread = mixture.memory(j).spread(arms, width)
+        mean, spread = mixture.spread(j, arms, width)
         bonus = draw_normal(keys, self._dim, np.float64).dot(spread.T)
         bonus *= radius
         return mean + bonus, bonus
+
+    def score(self, choice: Choice, reward: float, weight: float = 1.0) -> float:
+        """Return the score of a sample, as `score_episode` does, where widths are by the inverse gram."""
+        row, variance, noise = choice.features, self._variance, self.agent.noise
+        if not variance > 0:
+            return 0.0
+        if self._extends:
+            state = self._state if self._tick else self.agent.set_origin(self._state, row, reward)
+            unit, origin = (self._unit, self._origin) if self._tick else (state.unit, state.origin)
+            (row,), (given,) = self._sample
+            np.divide(choice.features, unit, given)
+            reward -= origin
+        bound, spread = self._mixture.bounds(self._mixture.heaviest, row[None], Width(1.0))
+        error, doubt = reward - (bound - spread).item(), weight * spread.item() ** 2
+        degrees = noise.capped_degrees(self._errors)
+        square = min(weight * error * error / (1 + doubt) / (degrees * variance), MAX_SQUARE)
+        top = math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)
+        top -= 0.5 * math.log(math.pi * degrees * variance)
+        return top - 0.5 * (math.log1p(doubt) + (degrees + 1) * math.log1p(square))
+
+    def expect(self, choice: Choice) -> None:
+        if self._mixture.blocks is not None:
+            features = choice.features
+            if self._extends:
+                (features,), (given,) = self._sample
+                given[:] = choice.features  # in any unit
+            self._cover(features)
+
+    def _cover(self, features: np.ndarray) -> None:
+        """Let the mixture have entries for all pairs of a sample."""
+        if not self._mixture.blocks.covers(features):
+            self._mixture = self._mixture.arranged(self._mixture.blocks.extended())
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         features, agent = choice.features, self.agent
         if self._extends:
             if not self._tick:
-                state = agent.set_origin(self._state, features, reward)
-                self._origin, self._unit = state.origin.item(), state.unit.item()
+                self._set_origin(features, reward)
             reward -= self._origin
             (features,), (given,) = self._sample
             np.divide(choice.features, self._unit, given)
         if weight != 1:  # √n times the mean of n rewards has the noise of one
             root = math.sqrt(weight)
             features, reward = root * features, root * reward
-        noise = agent.noise
-        degrees, variance = noise.capped_degrees(self._errors), self._variance
-        share, limit = agent.sharing.share_at(self._tick + 1), math.inf
-        if self._outlier and variance > 0 and self._errors.count >= FIRST_CLIPPED:
-            limit = self._outlier * (1 + EARLY / self._errors.count) * math.sqrt(variance)
-        mixture, last = self._mixture, len(self._bases) - 1
-        square = mixture.learn(features, reward, weight, degrees, degrees * variance, share, limit)
-        rate, (error_weight, squares, total, seen) = agent.noise_forgetting.rate, self._errors
-        self._error_weight_sq = rate * rate * self._error_weight_sq + 1
-        self._errors = ErrorSums(rate * error_weight + 1, rate * squares + square, total + square, seen + 1)
-        self._variance = noise.variance(self._errors)
+        if self._mixture.blocks is not None:
+            self._cover(features)
+        degrees, variance = agent.noise.capped_degrees(self._errors), self._variance
+        share, limit = (
+            agent.sharing.share_at(self._tick + 1),
+            self._outlier_limit(variance, self._errors.count),
+        )
+        square = self._mixture.learn(features, reward, weight, degrees, degrees * variance, share, limit)
+        self._absorb_noise(square, 1)
         self._tick += 1
+        self._renew_if_due()
+
+    def learn_many(self, choices: Sequence[Choice], rewards: Sequence[float], times: Sequence[float]) -> None:
+        """Learn rewards that came together, the oldest first, in one update (`learn_batch`).
+
+        Very many are learnt in parts: forecasts of a part do not tell apart memories shorter than it.
+        """
+        if len(choices) < self._least_batch:
+            super().learn_many(choices, rewards, times)
+            return
+        rows, targets = np.array([choice.features for choice in choices]), np.array(rewards)
+        if self._extends:
+            if not self._tick:
+                self._set_origin(rows[0], float(np.median(targets)))
+            rows, targets = self.agent.extend(rows, self._unit), targets - self._origin
+        for row in rows:
+            if self._mixture.blocks is not None:
+                self._cover(row)
+        numbers, num_parts = self._mixture.numbers, -(-len(rows) // LARGEST_PART)
+        for part in zip(*(np.array_split(array, num_parts) for array in (rows, targets)), strict=True):
+            numbers = self._learn_part(numbers, *part)
+        self._mixture = self._make_mixture(numbers, self._mixture.blocks)
+        self._renew_if_due()
+
+    def _learn_part(self, numbers: MixtureNumbers, rows: np.ndarray, targets: np.ndarray) -> MixtureNumbers:
+        """Return what memories have learnt after rewards that were forecast together; learn the noise.
+
+        Outliers are told by the noise or, where it is larger, by the median of these errors. The weights are
+        shared out once.
+        """
+        agent, num, errors, (sums, stats, log_weights) = self.agent, len(rows), self._errors, numbers
+        memories = [map_tree(operator.itemgetter(j), sums) for j in range(len(self._bases))]
+        weights = np.exp(log_weights)
+        error, doubt = forecast_rows(memories[weights.argmax()], rows, targets)
+        spread = self._variance if errors.count >= FIRST_CLIPPED else 0.0
+        if num > FIRST_CLIPPED:
+            spread = max(spread, robust_variance(error, doubt))
+        limit = self._outlier_limit(spread, errors.count + num - 1) * np.sqrt(1 + doubt)
+        targets = targets + (error.clip(-limit, limit) - error)
+
+        rates, ridges, scatter = self._rates.tolist(), self._ridges.tolist(), rows.T.dot(rows)
+        given = zip(memories, stats.T, rates, ridges, strict=True)
+        learnt = [learn_batch(*memory, rows, targets, scatter) for memory in given]
+        sums, stats, squares, log_volumes = map_tree(lambda *leaves: np.stack(leaves), *learnt)
+        square, scores = weights.dot(squares.mean(axis=1)).item(), np.zeros(len(learnt))
+        self._absorb_noise(square, num - 1)  # the noise before the last of them
+        if self._variance > 0:
+            errors, forecast = (
+                ErrorSums(*map(np.asarray, self._errors)),
+                Forecast(np.sqrt(squares), np.zeros(1)),
+            )
+            scores = agent.noise.relative_score(errors, forecast).sum(axis=1) - 0.5 * log_volumes
+        self._absorb_noise(square, 1)
+        self._tick += num
+        log_weights = agent.sharing.update(log_weights, scores, self._tick)
+        return MixtureNumbers(sums, np.ascontiguousarray(stats.T), log_weights)
+
+    def _outlier_limit(self, variance: float, others: float) -> float:
+        """Return the largest error that is no outlier among others, where the estimate is certain."""
+        if not (self.agent.outlier and variance > 0 and others >= FIRST_CLIPPED):
+            return math.inf
+        return self.agent.outlier * (1 + EARLY / others) * math.sqrt(variance)
+
+    def _set_origin(self, features: np.ndarray, reward: float) -> None:
+        state = self.agent.set_origin(self._state, features, reward)
+        self._origin, self._unit = state.origin.item(), state.unit.item()
+
+    def _absorb_noise(self, square: float, num: int) -> None:
+        """Learn the noise from so many squares of this mean."""
+        rate, (error_weight, squares, total, seen) = self.agent.noise_forgetting.rate, self._errors
+        kept = rate**num
+        gained = num if rate == 1 else (1 - kept) / (1 - rate)  # 1 + η + … of the squares, and of η²
+        gained_sq = num if rate == 1 else (1 - kept * kept) / (1 - rate * rate)
+        self._error_weight_sq = kept * kept * self._error_weight_sq + gained_sq
+        sums = kept * error_weight + gained, kept * squares + gained * square
+        self._errors = ErrorSums(*sums, total + num * square, seen + num)
+        self._variance = self.agent.noise.variance(self._errors)
+
+    def _renew_if_due(self) -> None:
+        """Restart the last memory if there is an alarm."""
+        agent, mixture, last = self.agent, self._mixture, len(self._bases) - 1
         heaviest = mixture.heaviest
         if agent.fresh == "never" or heaviest == last:
             return
@@ -210,46 +313,3 @@ def _noise_sums(like: NoiseSums, errors: ErrorSums, weight_sq: Any) -> NoiseSums
     gram, cross = weight[..., None, None, None], squares[..., None, None, None]
     moments = like.moments._replace(gram=gram, cross=cross, weight=weight, weight_sq=weight_sq, tick=tick)
     return NoiseSums(moments, total[..., None])
-
-
-class CompiledMixture:
-    """The fast form of `NumpyMixture`, whose arrays C owns; `stats` and the weights are read-only views."""
-
-    def __init__(self, rates: Array, ridges: Array, prior: Array, numbers: MixtureNumbers) -> None:
-        self._kernel = KERNEL(rates, ridges, prior, *numbers.sums, *numbers[1:], MAX_SQUARE)
-        view = np.frombuffer(self._kernel).reshape(-1, len(rates))
-        self.stats, self.log_weights, self.weights = view[:-2], view[-2], view[-1]
-        self._dim, self._squared = numbers.sums.cross.shape[1], numbers.sums.gram_sq is not None
-        self.heaviest: int = self._kernel.heaviest
-        self.renew = self._kernel.renew
-
-    @property
-    def numbers(self) -> MixtureNumbers:
-        memories = [self.memory(j) for j in range(len(self.weights))]
-        gram, gram_sq, cross = zip(*memories, strict=True)
-        sums = Sums(np.stack(gram), np.stack(gram_sq) if self._squared else None, np.stack(cross))
-        return MixtureNumbers(sums, self.stats, self.log_weights)
-
-    def bounds(self, j: int, arms: np.ndarray, width: Width) -> Pair:
-        if arms.size < MANY_NUMBERS:
-            index, bonus = np.empty(len(arms)), np.empty(len(arms))
-            radius, _, variance, waiting = width
-            if self._kernel.bounds(j, radius, variance, waiting, np.ascontiguousarray(arms), index, bonus):
-                return index, bonus
-        return upper_bounds(*self.memory(j).estimate(arms, width), width.radius)
-
-    def learn(self, features: np.ndarray, *numbers: float) -> float:
-        sample = features, *numbers
-        squared_error = self._kernel.learn(*sample)
-        if squared_error is None:
-            error, variance = self.numbers.sums.forecast(features, numbers[0])
-            squared_error = self._kernel.learn_forecast(*sample, error, variance)
-        self.heaviest = self._kernel.heaviest
-        return squared_error
-
-    def memory(self, j: int) -> Sums:
-        """Return the sums of one memory, with whole matrices."""
-        gram, gram_sq = np.empty((2, self._dim, self._dim))
-        sums = Sums(gram, gram_sq if self._squared else None, np.empty(self._dim))
-        self._kernel.read(j, *sums)
-        return sums

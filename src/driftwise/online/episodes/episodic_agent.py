@@ -202,7 +202,7 @@ class EpisodicAgent(EpisodePlayer):
     @classmethod
     def from_file(cls, file: agent_files.AgentFile, features: FeatureMap | None = None) -> Self:
         """Return the agent of a file."""
-        (description, tensors, seen), restored = file, cls.__new__(cls)
+        (description, tensors, seen, _), restored = file, cls.__new__(cls)
         agent = require_instance("agent", from_config(description["agent"]), Agent)
         spec = agent.spec
         remembers = isinstance(agent, (RememberedLeastSquares, RememberedMixture))

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState, overall_weights
+from driftwise.algorithms.unknown_variation.mixture import MixtureOfMemories, MixtureState
 from driftwise.base import Spec, WeightFunction, Wrapper
 from driftwise.base.arrays import map_stacked, map_tree, spd_inverse, spd_solve, write_at
 from driftwise.base.part import count, index_part, member, part
@@ -205,11 +205,6 @@ class RememberedMixture(Wrapper):
     act = RememberedLeastSquares.act
 
     def __post_init__(self) -> None:
-        decision, weighing = self.base.decision, self.base.weighing
-        if decision not in ("heaviest", "draw") or weighing != "together":
-            expected = "let one memory decide, and be weighed together, where states cannot be counted"
-            got = f"decision={decision!r} and weighing={weighing!r}"
-            raise ArgumentError("mixture", expected, self.base, got)
         self._memories()  # which checks both
 
     def _memories(self) -> RememberedLeastSquares:
@@ -252,7 +247,7 @@ class RememberedMixture(Wrapper):
 
     def moments(self, state: MemoryState) -> Moments:
         """Return the moments of the heaviest memory."""
-        heaviest = int(overall_weights(state.weighing.log_weights).argmax())
+        heaviest = int(state.weighing.log_weights.argmax())
         return _state_of(state, heaviest).weighing.sums._replace(memory=())
 
 

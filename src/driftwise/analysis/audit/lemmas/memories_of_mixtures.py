@@ -51,27 +51,23 @@ def fixed_share(run: MixtureTrace) -> Sides:
     # for the sequence that leaves least between both sides, after every episode; docs/audit.md has the proof
     scores, weights = np.array(run.defined_scores), np.array(run.weights[:-1])
     top = scores.max(-1, keepdims=True)  # so that not all exponentials are 0
-    mixed = top[..., 0] + np.log(np.sum(weights * np.exp(scores - top), axis=-1))
+    mixed = top[:, 0] + np.log(np.sum(weights * np.exp(scores - top), axis=-1))
     scored, price = best_sequences(scores, run.subject.prior, run.subject.shares)
-    return scored - np.cumsum(mixed, axis=0), price
+    return scored - np.cumsum(mixed), price
 
 
 @lemma("ours", "identity", "known_index", "known_radius")
 def mixture_index(run: MixtureSnapshot) -> Sides:
-    """Q = Σ_j w_j Q_j; of the heaviest or the drawn memory alone; or m̄ + √(Σ_j w_j (B_j² + (m_j − m̄)²))."""
-    means = [memory.learnt @ memory.features.T for memory in run.memories]
-    bonuses = [reference.recomputed_bonus(memory) for memory in run.memories]
-    mean, bonus = run.mixed(means), run.mixed(bonuses)
-    if run.subject.agent.decision == "variance":
-        bonus = np.sqrt(run.mixed(np.square(bonuses) + np.square(means - mean)))
-    return run.played.of_pairs(run.played.plan.q), mean + bonus + run.start.origin
+    """Q = φᵀw_j + B_j, of the heaviest or the drawn memory j."""
+    memory = run.deciding
+    index = memory.learnt @ memory.features.T + reference.recomputed_bonus(memory)
+    return run.played.of_pairs(run.played.plan.q), index + run.start.origin
 
 
 @lemma("ours", "identity", "successors")
 def mixture_value(run: MixtureSnapshot) -> Sides:
-    """V = Σ_j w_j V_j, with the weights of the decision."""
-    values = [reference.clip_values(memory, memory.plan.q.max(-1)) for memory in run.memories]
-    return run.played.plan.values, run.mixed(values)
+    """V = clip(max_a Q_j), of the heaviest or the drawn memory j."""
+    return run.played.plan.values, reference.clip_values(run.deciding, run.deciding.plan.q.max(-1))
 
 
 @lemma("Alg. 1, l. 13", "identity", "known_index")
@@ -86,25 +82,21 @@ def mixture_action(run: MixtureSnapshot) -> Sides:
     return updates_and_plans.action(run.ranked)
 
 
-def best_sequences(
-    scores: np.ndarray, prior: np.ndarray, shares: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return scores and price, `[T, R]`, of the sequences with the least price − scores up to each round.
+def best_sequences(scores: np.ndarray, prior: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return scores and price, `[T]`, of the sequences with the least price − scores up to each round.
 
     Viterbi's recursion: the best sequence to an expert extends the best one to some expert before.
     """
     with np.errstate(divide="ignore"):  # where a prior is 0
-        price = np.broadcast_to(-np.log(prior), scores.shape[1:])
+        price = -np.log(prior)
         steps = -np.log((1 - shares[:, None, None]) * np.eye(len(prior)) + shares[:, None, None] * prior)
-    total, ends = np.zeros(scores.shape[1:]), []  # scores along the sequence that ends at each expert
+    total, ends = np.zeros(len(prior)), []  # scores along the sequence that ends at each expert
     for t, current in enumerate(scores):
         if t > 0:
-            onward = (price - total)[..., None] + steps[t - 1]  # [R, from, to]
-            best = onward.argmin(axis=1)
-            total = np.take_along_axis(total, best, axis=-1)
-            price = np.take_along_axis(price, best, axis=-1) + steps[t - 1][best, np.arange(len(prior))]
+            best = ((price - total)[:, None] + steps[t - 1]).argmin(axis=0)  # of [from, to]
+            total, price = total[best], price[best] + steps[t - 1][best, np.arange(len(prior))]
         total = total + current
-        last = (price - total).argmin(axis=-1)[..., None]
-        ends.append([np.take_along_axis(sums, last, axis=-1)[..., 0] for sums in (total, price)])
-    best_totals, prices = np.array(ends).swapaxes(0, 1)
+        last = (price - total).argmin()
+        ends.append((total[last], price[last]))
+    best_totals, prices = np.array(ends).T
     return best_totals, prices
