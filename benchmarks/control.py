@@ -21,6 +21,7 @@ import numpy as np
 
 from driftwise.environments.drift import Abrupt, Drift, Gradual, Periodic
 from driftwise.gym import make_drifting
+from driftwise.online import EpisodicAgent, train
 
 NUM_EPISODES = 240  # where a parameter drifts
 STRETCH = 40  # episodes between jumps
@@ -79,51 +80,86 @@ WORLDS = {
 }
 
 
-def play_cell(cell: tuple[str, str, int]) -> dict[str, Any]:
-    """Return the returns of a learner in a world for a seed."""
+OURS: dict[str, dict[str, Any]] = {
+    "ours": {},
+    "never forgetting": dict(memories=[None], max_worlds=1),
+    "ten episodes": dict(memories=[10], max_worlds=1),
+}
+LEARNERS = (*OURS, "dqn", "ppo")
+_OURS_AT_REST = 100  # episodes of our agents where nothing changes
+
+Cell = tuple[str, str, int]  # a world, a learner and a seed
+
+
+def play_cell(cell: Cell) -> tuple[Cell, dict[str, list[float]]]:
+    """Return returns and end times of the episodes of a learner in a world for a seed."""
     name, learner, seed = cell
     world = WORLDS[name]
-    if learner in ("dqn", "ppo"):
+    if learner not in OURS:
         from benchmarks import deep
 
-        return deep.play(learner, world, world.num_episodes, seed)
-    raise NotImplementedError
+        return cell, deep.play(learner, world, world.num_episodes, seed)
+    env, start, ends = world.make(), time.perf_counter(), list[float]()
+    agent = EpisodicAgent.for_env(env, seed=seed, **OURS[learner])
+    num = world.num_episodes if world.drift else _OURS_AT_REST
+    played = train(agent, env, num, seed=seed, progress=lambda *_: ends.append(time.perf_counter() - start))
+    return cell, {"returns": played.returns.round(3).tolist(), "seconds": np.round(ends, 3).tolist()}
+
+
+def interval(values: np.ndarray) -> str:
+    """Return the mean over seeds with its standard error."""
+    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+    return f"{values.mean():.0f} ± {error:.0f}"
+
+
+def report(played: dict[str, dict[str, list[float]]]) -> None:
+    """Print mean returns of stretches of episodes, and seconds an episode, in Markdown."""
+    columns = ["1–20", "21–60", "61–100", "101–200", "201–400", "401–750", "s/episode"]
+    print("| world | learner |", " | ".join(columns), "|\n|---|---|" + "---|" * len(columns))
+    spans = [(0, 20), (20, 60), (60, 100), (100, 200), (200, 400), (400, 750)]
+    for name in WORLDS:
+        for learner in LEARNERS:
+            runs = [own for key, own in played.items() if key.split("|")[:2] == [name, learner]]
+            if not runs:
+                continue
+            returns = np.array([run["returns"] for run in runs])
+            means = [interval(returns[:, a:b].mean(axis=1)) if returns.shape[1] > a else "" for a, b in spans]
+            seconds = np.mean([run["seconds"][-1] / len(run["returns"]) for run in runs])
+            print(f"| {name} | {learner} |", " | ".join([*means, f"{seconds:.2f}"]), "|")
+    print("\nMeans of the second half of each stretch between jumps:\n")
+    for name in WORLDS:
+        for learner in LEARNERS:
+            runs = [own for key, own in played.items() if key.split("|")[:2] == [name, learner]]
+            if runs and WORLDS[name].drift is _JUMPS:
+                returns = np.array([run["returns"] for run in runs]).reshape(len(runs), -1, STRETCH)
+                halves = returns[..., STRETCH // 2 :].mean(axis=-1)
+                firsts = returns[:, 2:, :10].mean(axis=-1)
+                texts = [[interval(column) for column in part.T] for part in (halves, firsts)]
+                later = f"first ten of stretches 3 to 6: {', '.join(texts[1])}"
+                print(f"{name}, {learner}: {', '.join(texts[0])}; {later}")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--learners", nargs="+", default=["dqn", "ppo"])
-    parser.add_argument("--worlds", nargs="+", default=list(WORLDS))
+    parser = argparse.ArgumentParser(description="Control problems at rest and under drift.")
+    parser.add_argument("--out", type=Path, required=True, help="file of what was played, to which is added")
+    parser.add_argument("--learners", nargs="+", default=list(LEARNERS), choices=LEARNERS)
+    parser.add_argument("--worlds", nargs="+", default=list(WORLDS), choices=list(WORLDS))
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--limit", type=float, default=1e9, help="seconds after which nothing is begun")
     options = parser.parse_args()
     played = json.loads(options.out.read_text()) if options.out.exists() else {}
-    cells = [(w, a, s) for a in options.learners for w in options.worlds for s in range(options.seeds)]
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    cells = [
+        (world, learner, seed) for learner in options.learners for world in options.worlds for seed in seeds
+    ]
     missing = [cell for cell in cells if "|".join(map(str, cell)) not in played]
-    start = time.monotonic()
     with multiprocessing.get_context("spawn").Pool(options.workers, maxtasksperchild=1) as pool:
-        results = pool.imap_unordered(_played, missing)
-        for _ in missing:
-            try:
-                cell, result = results.next(timeout=max(options.limit - (time.monotonic() - start), 1))
-            except multiprocessing.TimeoutError:
-                break
+        for cell, result in pool.imap_unordered(play_cell, missing):
             played["|".join(map(str, cell))] = result
             options.out.write_text(json.dumps(played))
-            print(
-                cell,
-                round(result["seconds"][-1]),
-                round(float(np.mean(result["returns"][-40:])), 1),
-                flush=True,
-            )
-        pool.terminate()
+    report(played)
     return 0
-
-
-def _played(cell: tuple[str, str, int]) -> tuple[Any, dict[str, Any]]:
-    return cell, play_cell(cell)
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ class Recorded(gymnasium.Wrapper):
 
 
 def play(algorithm: str, world: Any, num_episodes: int, seed: int) -> dict[str, list[float]]:
-    """Return returns and end times `[num_episodes]` of `"dqn"` or `"ppo"` in a world of `benchmarks.control`."""
+    """Return returns and end times `[num_episodes]` of `"dqn"` or `"ppo"` in a `World` of `control.py`."""
     import stable_baselines3
     import torch
     from stable_baselines3.common.callbacks import BaseCallback

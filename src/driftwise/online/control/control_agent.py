@@ -29,6 +29,7 @@ _FAMILIAR = 1.0  # variance of a forecast, in units of the noise, below which it
 _STAY, _ALARM = 5.0, 20.0  # logarithms of likelihood ratios: for another known world, and for a new one
 _LEAST_CLOCK = 3  # episodes after which a world can be recognised
 _TIE = 1e-9
+_SPACES = "observation_space", "action_space"
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,26 @@ class ControlSummary:
 
 
 class ControlAgent(EpisodePlayer):
-    """An agent whose steps share one regression for each action: see `EpisodicAgent.for_env`.
+    """An agent for observations of any kind, whose steps share one regression for each action.
+
+    `EpisodicAgent.for_env(env)` makes it for the spaces of an environment of Gymnasium.
+
+    Args:
+      observation_space, action_space: what `describe_space` returns.
+      seed: of random actions, centres and ties.
+      actions: values to try along each axis of continuous actions; 9 for one axis, 5 for two, unless given.
+      discount: of the next step's value. The plan is for all steps alike.
+      horizon: the most steps of an episode; the plan then has values for each step, and no discount.
+      memories: lengths in episodes, None for all. They are weighed by forecasts, and the heaviest plans.
+      bonus: of exploration, as a share of the range of values.
+      ridge: of all regressions.
+      num_features: of a state, at most, where states cannot be counted.
+      capacity: transitions that are kept of a world.
+      plan_every: episodes between two plans.
+      learn_every: steps after which an episode is learnt from while it goes on; unless given, at its end.
+      max_worlds: worlds that are told apart and kept, so that one that returns is known; 1 for no such test.
+      reward_range: the least and the largest reward, if known; those seen, and 0, unless given.
+      metadata: a dictionary of plain values, saved with the agent.
 
     It learns from an episode at its end. Calls are made by one thread; a mistake in the arguments is a
     `ValueError`, a call out of turn a `RuntimeError`, and neither changes anything.
@@ -107,12 +127,6 @@ class ControlAgent(EpisodePlayer):
         num = self._observations.num if counted is None else 1
         features = KernelFeatures.none(num) if counted is None else CountedFeatures(counted)
         return World(self.options, 0, features, num)
-
-    @classmethod
-    def for_env(cls, env: Any, **options: Any) -> Self:
-        """Return an agent for the spaces of an environment of Gymnasium."""
-        observation_space = describe_space("observation_space", env.observation_space)
-        return cls(observation_space, describe_space("action_space", env.action_space), **options)
 
     def __repr__(self) -> str:
         episodes = f"{self.num_episodes} episode{'s' * (self.num_episodes != 1)}"
@@ -262,7 +276,7 @@ class ControlAgent(EpisodePlayer):
         """Return the agent of a file; it has features of its own."""
         if features is not None:
             raise ArgumentError("features", "be left out, as the agent has its own", features)
-        content, tensors, seen = file
+        content, tensors = file.description, file.tensors
         options = {**content["options"], "metadata": content["metadata"]}
         if options["reward_range"] is not None:
             options["reward_range"] = tuple(options["reward_range"])
@@ -270,7 +284,7 @@ class ControlAgent(EpisodePlayer):
         agent.num_episodes, agent.num_worlds = content["num_episodes"], content["num_worlds"]
         (first,) = agent.worlds
         agent.worlds = [first.restored(own, tensors, f"{i}.") for i, own in enumerate(content["worlds"])]
-        agent._present, agent._seen = content["present"], seen
+        agent._present, agent._seen = content["present"], file.seen
         return agent
 
 

@@ -1,4 +1,4 @@
-"""Features of observations: those of a Gaussian kernel, or a coordinate for each state that can be counted."""
+"""Features of observations: those of a kernel, or a coordinate for each state that can be counted."""
 
 import math
 from typing import NamedTuple, Protocol, Self
@@ -40,9 +40,9 @@ class CountedFeatures(NamedTuple):
 class KernelFeatures(NamedTuple):
     r"""Features whose products are those of a Gaussian kernel at its centres, and a constant.
 
-    With $z = g(x - c)$, $k(z, z') = e^{-\|z - z'\|^2/2}$ and the kernel's matrix $K = LL^\top$ at the centres,
-    the features are $L^{-1}k(z)$, the Nyström approximation. It falls short of $k(z, z) = 1$ where no centre
-    is near: that share of the prior variance is `unexplained`, and what was never seen is uncertain.
+    With $z = g(x - c)$, $k(z, z') = e^{-\|z - z'\|^2/2}$ and the kernel's matrix $K = LL^\top$ at the
+    centres, the features are $L^{-1}k(z)$, the Nyström approximation. It falls short of $k(z, z) = 1$ where
+    no centre is near: that share of the prior variance is `unexplained`, so what was never seen is uncertain.
     """
 
     shift: np.ndarray  # [k]
@@ -53,15 +53,15 @@ class KernelFeatures(NamedTuple):
     @classmethod
     def none(cls, num: int) -> Self:
         """Return the constant alone, for vectors of so many numbers."""
-        return cls(*np.zeros((2, num)), np.zeros((0, num)), np.zeros((0, 0)))
+        return cls(np.zeros(num), np.zeros(num), np.zeros((0, num)), np.zeros((0, 0)))
 
     @classmethod
-    def fit(cls, vectors: np.ndarray, bounds: tuple[np.ndarray, np.ndarray], most: int, rng: np.random.Generator) -> Self:
-        """Return features with centres among vectors `[n, k]`, which also determine the scales.
+    def fit(cls, vectors: np.ndarray, ends: np.ndarray, most: int, rng: np.random.Generator) -> Self:
+        """Return features with centres among vectors `[n, k]`, scaled by the lowest and highest `[2, k]`.
 
         Centres are chosen in turn where the variance that the others leave is largest (pivoted Cholesky).
         """
-        low, high = bounds
+        low, high = ends
         shift, spread = (low + high) / 2, (high - low) / 2
         gain = _frequency(vectors.shape[1]) / np.where(spread > 0, spread, 1.0)
         num = min(len(vectors), _MOST_CANDIDATES)
@@ -100,7 +100,6 @@ def _kernel(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     exponent -= np.vecdot(centres, centres) / 2
     exponent -= np.vecdot(points, points)[..., None] / 2
     return np.exp(np.minimum(exponent, 0, out=exponent), out=exponent)
-
 
 
 def _frequency(num: int) -> float:

@@ -1,5 +1,6 @@
 """A world that an agent has met: its transitions, memories of several lengths, and a plan."""
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.online.control.kernel import KernelFeatures, StateFeatures
-from driftwise.online.control.planning import Range, Regression, plan_discounted, plan_horizon
+from driftwise.online.control.shared_steps import Range, Regression, plan_discounted, plan_horizon
 from driftwise.online.tensors import Tensors, to_tensors
 
 _SAMPLES = 20  # the most that the dependent steps of an episode count as
@@ -20,9 +21,10 @@ _REFRESHED = 1500  # widths that a plan computes anew, at the least
 _MOST_HELD_OUT = 3000  # transitions that forecasts are tried on after a fit
 _KEPT = 0.8  # of the transitions where the capacity is reached
 _NEXT_FIT = 8  # episodes of another world after which its features are chosen anew
-_COUNTERS = "number", "clock", "next_fit", "leader"  # in files
+_COUNTERS = "number", "clock", "next_fit", "num_fitted", "leader"  # in files
+_UNCERTAIN = 0.1  # of the variance of outputs, that forecasts to look ahead by may leave
 _DOUBT = 0.1  # of the misfit of values, in the bonus
-_SWEEPS = 30  # of value iteration in a plan, at the most
+_SWEEPS = 30  # of value iteration in a plan, at the most: with a kernel it need not contract
 _TOLERANCE = 1e-4  # of the range of values, for plans
 
 
@@ -96,13 +98,18 @@ class Plan(NamedTuple):
     """A plan; the bonus of a width b is `unit · b + misfit · min(b, 1)`."""
 
     weights: np.ndarray  # [d, A], or [H, d, A] with a horizon; empty before the first plan
-    numbers: np.ndarray  # [3] the unit of widths, the misfit of the values times a share, the prior value
+    numbers: np.ndarray  # [3] the unit of widths, a share of the misfit of values, and their prior
     widths: np.ndarray  # [n, A] at the next states that are kept, from this plan or an earlier one, or NaN
 
     def bonus(self, widths: np.ndarray) -> np.ndarray:
         """Return the bonus for widths."""
         unit, misfit, _ = self.numbers
         return unit * widths + misfit * np.minimum(widths, 1)
+
+    @property
+    def prior(self) -> float:
+        """The value of a state of which nothing is known."""
+        return float(self.numbers[2])
 
 
 class World:
@@ -119,6 +126,7 @@ class World:
         self.kept = Transitions.none(num_numbers)
         self.times = np.zeros(0, dtype=np.int64)  # [n] of the transitions, by the clock
         self.clock, self.next_fit = 0, 1  # episodes that were learnt, and when to choose features again
+        self.num_fitted = 0  # transitions that were there when features were chosen
         num = len(options.memories)
         self.leader = num - 1  # the memory that plans
         self.memories = Memories.empty(num, options.num_actions, features.num, num_numbers + 1)
@@ -165,8 +173,13 @@ class World:
         return world
 
     def refresh(self) -> None:
-        """Compute what follows from what is saved."""
-        self._rows, self._next_rows = self.features(self.kept.states), self.features(self.kept.next_states)
+        """Compute what follows from what is saved, in the same pieces as before, for the same last digits."""
+        ends = np.flatnonzero(np.diff(self.times, append=-1)) + 1
+        pieces = np.unique([0, self.num_fitted, *ends[ends > self.num_fitted]])
+        parts = [self.kept.take(slice(*piece)) for piece in itertools.pairwise(pieces.tolist())]
+        none = np.zeros((0, self.features.num))
+        self._rows = np.concatenate([none, *(self.features(part.states) for part in parts)])
+        self._next_rows = np.concatenate([none, *(self.features(part.next_states) for part in parts)])
         self._invert()
 
     def _invert(self) -> None:
@@ -175,18 +188,47 @@ class World:
         self._forecasts = self._inverses @ self.memories.crosses
         factors = np.linalg.cholesky(self._inverses[self.leader])
         self._factors = np.ascontiguousarray(np.swapaxes(factors, 1, 2))
+        self._is_certain = False
+        if isinstance(self.features, KernelFeatures) and len(self.kept):
+            _, _, errors, counts, _ = self.memories
+            left = errors[self.leader] / max(float(counts[self.leader]), 1.0)
+            self._is_certain = bool((left <= _UNCERTAIN * self._spread())[:-1].all())
 
     @property
     def has_plan(self) -> bool:
         return bool(self.plan.weights.size)
 
     def index(self, state: np.ndarray, step: int) -> np.ndarray:
-        """Return the indices `[A]` of the actions in a state `[k]`, by the plan."""
-        row, plan = self.features(state), self.plan
-        turned = self._factors @ row
-        squares = np.vecdot(turned, turned) + self.features.unexplained(row) / self.options.ridge
-        weights = plan.weights if plan.weights.ndim == 2 else plan.weights[step]
-        return row @ weights + plan.bonus(np.sqrt(squares)) + plan.numbers[2]
+        r"""Return the indices `[A]` of the actions in a state `[k]`, by the plan.
+
+        Where the next state can be forecast, as $\hat s'$, and the reward as $\hat r$, the index looks a step
+        ahead: $\hat r + \gamma V(\hat s')$ and the bonus. So one function compares all actions; the errors of
+        a regression for each do not cancel. Elsewhere, and with a horizon, the index is the regression's.
+        """
+        row, plan, options = self.features(state), self.plan, self.options
+        widths = self._widths(row[None])[0]
+        if options.horizon is not None or not self._is_certain:
+            weights = plan.weights if plan.weights.ndim == 2 else plan.weights[step]
+            return row @ weights + plan.bonus(widths) + plan.prior
+        outputs = row @ self._forecasts[self.leader]  # [A, m]
+        ahead = self.features(state + outputs[:, :-1])
+        values = ahead @ plan.weights + plan.bonus(self._widths(ahead)) + plan.prior
+        low, high = self._reward_range()
+        steps = 1 / (1 - options.discount)
+        values = np.clip(values.max(axis=1), steps * low, steps * high)
+        return np.clip(outputs[:, -1], low, high) + options.discount * values + plan.bonus(widths)
+
+    def _widths(self, rows: np.ndarray) -> np.ndarray:
+        """Return the widths `[n, A]` of the leader's estimates at features `[n, d]`."""
+        squares = np.square(self._factors @ rows.T).sum(axis=1).T
+        return np.sqrt(squares + self.features.unexplained(rows)[:, None] / self.options.ridge)
+
+    def _reward_range(self) -> Range:
+        """Return the least and the largest reward: where none was seen but 0, as if 1 could be earned."""
+        if self.options.reward_range is not None:
+            return self.options.reward_range
+        low, high = min(float(self.kept.rewards.min()), 0.0), max(float(self.kept.rewards.max()), 0.0)
+        return (0.0, 1.0) if low == high else (low, high)
 
     def learn(self, episode: Transitions) -> None:
         """Learn from an episode: weigh the memories by their forecasts, then add it to their sums."""
@@ -233,8 +275,9 @@ class World:
         old, options, kept = self.features, self.options, self.kept
         if isinstance(old, KernelFeatures):
             seen = np.concatenate([kept.states, kept.next_states])
-            self.features = KernelFeatures.fit(kept.states, (seen.min(axis=0), seen.max(axis=0)), options.num_features, rng)
-        self.next_fit = max(self.next_fit, 2 * self.clock)
+            ends = np.array([seen.min(axis=0), seen.max(axis=0)])
+            self.features = KernelFeatures.fit(kept.states, ends, options.num_features, rng)
+        self.next_fit, self.num_fitted = max(self.next_fit, 2 * self.clock), len(kept)
         self._rows, self._next_rows = self.features(kept.states), self.features(kept.next_states)
         outputs, size = kept.outputs(), self.features.num
         sums = Memories.empty(len(options.memories), options.num_actions, size, outputs.shape[1])
@@ -318,7 +361,7 @@ class World:
     def make_plan(self) -> None:
         """Plan with the leading memory."""
         options, kept = self.options, self.kept
-        low, high = options.reward_range or (min(kept.rewards.min(), 0.0), max(kept.rewards.max(), 0.0))
+        low, high = self._reward_range()
         steps = options.horizon or 1 / (1 - options.discount)
         unit = options.bonus * steps * (high - low)
         plan = self.plan._replace(widths=self._refreshed_widths(self.random()))
@@ -335,7 +378,8 @@ class World:
             return
         values = steps * low, steps * high
         start = plan.weights if self.has_plan else np.zeros((self.features.num, options.num_actions))
-        weights, misfit = plan_discounted(regression, start, values, _SWEEPS, _TOLERANCE * steps * (high - low))
+        tolerance = _TOLERANCE * steps * (high - low)
+        weights, misfit = plan_discounted(regression, start, values, _SWEEPS, tolerance)
         self.plan = plan._replace(weights=weights, numbers=np.array([unit, _DOUBT * misfit, values[1]]))
 
     def _refreshed_widths(self, rng: np.random.Generator) -> np.ndarray:
@@ -346,10 +390,7 @@ class World:
             stale = np.arange(num)
         elif len(stale) < _REFRESHED:
             stale = np.union1d(stale, rng.integers(num, size=_REFRESHED - len(stale)))
-        rows = self._next_rows[stale]
-        squares = np.stack([np.vecdot(rows @ own, rows) for own in self._inverses[self.leader]], axis=1)
-        squares += self.features.unexplained(rows)[:, None] / self.options.ridge
-        widths[stale] = np.sqrt(np.maximum(squares, 0))
+        widths[stale] = self._widths(self._next_rows[stale])
         return widths
 
 

@@ -21,6 +21,8 @@ from driftwise.base.validation import (
     require_plain,
 )
 from driftwise.online import agent_files
+from driftwise.online.control.control_agent import ControlAgent
+from driftwise.online.control.spaces import describe_space
 from driftwise.online.episodes import agent_building
 from driftwise.online.episodes.player import EpisodePlayer
 from driftwise.online.episodes.remembered import MemoryPlan, RememberedLeastSquares, RememberedMixture
@@ -102,6 +104,21 @@ class EpisodicAgent(EpisodePlayer):
             agent = agent_building.with_blocks(agent)
         options = {"plan_every": plan_every, "seed": seed, "metadata": {} if metadata is None else metadata}
         self._start(agent, states, {} if known is None else known, options)
+
+    @staticmethod
+    def for_env(env: Any, **options: Any) -> ControlAgent:
+        """Return an agent for an environment of Gymnasium, by its spaces alone.
+
+        ```python
+        agent = EpisodicAgent.for_env(env, seed=0)
+        train(agent, env, num_episodes=60, seed=0)
+        ```
+
+        All steps share one regression for each action, features are chosen among the states that are met, and
+        memories are weighed by their forecasts. The options are those of `ControlAgent`.
+        """
+        names = "observation_space", "action_space"
+        return ControlAgent(*(describe_space(name, getattr(env, name)) for name in names), **options)
 
     def _start(self, agent: Agent, states: States, known: Mapping[str, Any], options: dict[str, Any]) -> None:
         self.agent, self.states = agent, states
