@@ -13,6 +13,7 @@ from driftwise.base.validation import ArgumentError, require_count
 MOST_NUMBERS = 100  # of an observation: beyond that it is an image, or as hard
 MOST_STATES = 500  # that are counted, with a feature for each
 MOST_ACTIONS = 100
+_LARGEST_NUMBER = 1e100  # whose square is finite
 _LARGEST_BOUND = 1e6  # larger ones say nothing about the values to expect
 
 Description = Mapping[str, Any]  # of a space, for files
@@ -96,8 +97,8 @@ class _Leaf(NamedTuple):
         num = len(self.sizes) or len(self.bounds)
         if len(numbers) != num:
             raise ArgumentError(name, f"have {num} numbers", value, f"{len(numbers)}")
-        if not np.isfinite(numbers).all():
-            raise ArgumentError(name, "have finite numbers", value)
+        if not (np.abs(numbers) <= _LARGEST_NUMBER).all():
+            raise ArgumentError(name, f"have finite numbers of at most {_LARGEST_NUMBER:g}", value)
         if not self.sizes:
             return numbers
         chosen = numbers - self.first

@@ -148,11 +148,10 @@ class World:
         parts = {"kept": self.kept, "memories": self.memories, "plan": self.plan}
         if isinstance(self.features, KernelFeatures):
             parts["features"] = self.features
-        named = {f"{prefix}{part}": leaves for part, leaves in parts.items()}
-        tensors = {
-            name: array for part, own in named.items() for name, array in to_tensors(part, own).items()
-        }
-        return {**tensors, f"{prefix}times": self.times.copy()}
+        tensors = {f"{prefix}times": self.times.copy()}
+        for name, part in parts.items():
+            tensors |= to_tensors(f"{prefix}{name}", part)
+        return tensors
 
     def restored(self, counters: Mapping[str, int], tensors: Tensors, prefix: str) -> "World":
         """Return the world of a file, as this one but for its numbers."""
@@ -235,10 +234,11 @@ class World:
         if self.clock > 1:
             self._weigh(episode)
         rng, options = self.random(), self.options
+        episode = episode.take(slice(-options.capacity, None))
         num, room = len(self.kept), options.capacity - len(episode)
         overflows = num > room
         if overflows:
-            stay = np.sort(rng.choice(num, min(num, int(_KEPT * max(room, 0))), replace=False))
+            stay = np.sort(rng.choice(num, min(num, int(_KEPT * room)), replace=False))
             self.kept, self.times = self.kept.take(stay), self.times[stay]
         self.kept = Transitions(*map(np.concatenate, zip(self.kept, episode, strict=True)))
         self.times = np.append(self.times, np.full(len(episode), self.clock))
