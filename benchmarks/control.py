@@ -1,9 +1,9 @@
 """Control problems at rest and under drift: our agent, with one default, against DQN and PPO.
 
     pip install -e '.[bench-control]'
-    OPENBLAS_NUM_THREADS=1 python -m benchmarks.control --out results/control.json
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.control --out results/control-benchmark.json
 
-Each cell (world, learner, seed) is written as it ends and not played again.
+What the file has is not played again. `--figures` writes the figure of the README.
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ import multiprocessing
 import sys
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium
 import numpy as np
 
-from driftwise.environments.drift import Abrupt, Drift, Gradual, Periodic
-from driftwise.gym import make_drifting
+from driftwise.gym.control_problems import CONTROL_AGENTS, CONTROL_PROBLEMS, STRETCH
 from driftwise.online import EpisodicAgent, train
 
-NUM_EPISODES = 240  # where a parameter drifts
-STRETCH = 40  # episodes between jumps
-TORQUES = 9  # of Pendulum, for learners with discrete actions
-_JUMPS = Abrupt(tuple(range(STRETCH, NUM_EPISODES, STRETCH)), num_anchors=2)
-_SLOPE, _WAVE = Gradual((0, NUM_EPISODES)), Periodic(2 * STRETCH)
+DEEP_EPISODES = {"cart_pole": 400, "mountain_car": 750}  # of DQN and PPO; else as many as with a drift
+WITH_DRIFT = 240
+TORQUES = 9  # of Pendulum, for DQN
+LEARNERS = (*CONTROL_AGENTS, "dqn", "ppo")
+
+Cell = tuple[str, str, int]  # a problem, a learner and a seed
+Played = dict[str, dict[str, list[float]]]
 
 
 class Torques(gymnasium.ActionWrapper):
@@ -42,68 +43,27 @@ class Torques(gymnasium.ActionWrapper):
         return self._torques[[int(action)]]
 
 
-class World(NamedTuple):
-    """An environment of Gymnasium, at rest or with a drift of `driftwise.gym.READY_DRIFTS`."""
-
-    id: str
-    max_steps: int
-    num_episodes: int
-    parameter: str = ""
-    drift: Drift | None = None
-
-    def make(self, *, discrete: bool = False) -> gymnasium.Env:
-        options: dict[str, Any] = dict(max_episode_steps=self.max_steps)
-        if self.drift is None:
-            env = gymnasium.make(self.id, **options)
-        else:
-            env = make_drifting(self.id, self.parameter, self.drift, **options)
-        return Torques(env) if discrete and self.id == "Pendulum-v1" else env
-
-
-WORLDS = {
-    "CartPole": World("CartPole-v1", 500, 400),
-    "MountainCar": World("MountainCar-v0", 200, 750),
-    "Acrobot": World("Acrobot-v1", 500, 240),
-    "Pendulum": World("Pendulum-v1", 200, 240),
-    "CartPole, force reversed": World("CartPole-v1", 300, NUM_EPISODES, "reversed", _JUMPS),
-    "CartPole, pole grows": World("CartPole-v1", 300, NUM_EPISODES, "length", _SLOPE),
-    "CartPole, gravity rises and falls": World("CartPole-v1", 300, NUM_EPISODES, "gravity", _WAVE),
-    "MountainCar, force reversed": World("MountainCar-v0", 200, NUM_EPISODES, "reversed", _JUMPS),
-    "MountainCar, gravity rises": World("MountainCar-v0", 200, NUM_EPISODES, "gravity", _SLOPE),
-    "MountainCar, force rises and falls": World("MountainCar-v0", 200, NUM_EPISODES, "force", _WAVE),
-    "Acrobot, torque reversed": World("Acrobot-v1", 500, NUM_EPISODES, "reversed", _JUMPS),
-    "Acrobot, link becomes heavy": World("Acrobot-v1", 500, NUM_EPISODES, "mass", _SLOPE),
-    "Acrobot, link grows and shrinks": World("Acrobot-v1", 500, NUM_EPISODES, "length", _WAVE),
-    "Pendulum, gravity jumps": World("Pendulum-v1", 200, NUM_EPISODES, "gravity", _JUMPS),
-    "Pendulum, mass falls": World("Pendulum-v1", 200, NUM_EPISODES, "mass", _SLOPE),
-    "Pendulum, length rises and falls": World("Pendulum-v1", 200, NUM_EPISODES, "length", _WAVE),
-}
-
-
-OURS: dict[str, dict[str, Any]] = {
-    "ours": {},
-    "never forgetting": dict(memories=[None], max_worlds=1),
-    "ten episodes": dict(memories=[10], max_worlds=1),
-}
-LEARNERS = (*OURS, "dqn", "ppo")
-_OURS_AT_REST = 100  # episodes of our agents where nothing changes
-
-Cell = tuple[str, str, int]  # a world, a learner and a seed
-
-
 def play_cell(cell: Cell) -> tuple[Cell, dict[str, list[float]]]:
-    """Return returns and end times of the episodes of a learner in a world for a seed."""
+    """Return returns and end times of the episodes of a learner in a problem for a seed."""
     name, learner, seed = cell
-    world = WORLDS[name]
-    if learner not in OURS:
+    problem = CONTROL_PROBLEMS[name]
+    if learner not in CONTROL_AGENTS:
         from benchmarks import deep
 
-        return cell, deep.play(learner, world, world.num_episodes, seed)
-    env, start, ends = world.make(), time.perf_counter(), list[float]()
-    agent = EpisodicAgent.for_env(env, seed=seed, **OURS[learner])
-    num = world.num_episodes if world.drift else _OURS_AT_REST
-    played = train(agent, env, num, seed=seed, progress=lambda *_: ends.append(time.perf_counter() - start))
+        wrapped = learner == "dqn" and problem.id == "Pendulum-v1"
+        make = (lambda: Torques(problem.make())) if wrapped else problem.make
+        num = DEEP_EPISODES.get(name, WITH_DRIFT)
+        return cell, deep.play(learner, problem, make, num, seed)
+    env, start, ends = problem.make(), time.perf_counter(), list[float]()
+    agent = EpisodicAgent.for_env(env, seed=seed, **CONTROL_AGENTS[learner])
+    watch = lambda *_: ends.append(time.perf_counter() - start)  # noqa: E731
+    played = train(agent, env, problem.num_episodes, seed=seed, progress=watch)
     return cell, {"returns": played.returns.round(3).tolist(), "seconds": np.round(ends, 3).tolist()}
+
+
+def runs_of(played: Played, problem: str, learner: str) -> list[dict[str, list[float]]]:
+    """Return the runs of a learner in a problem."""
+    return [own for key, own in played.items() if key.split("|")[:2] == [problem, learner]]
 
 
 def interval(values: np.ndarray) -> str:
@@ -112,25 +72,24 @@ def interval(values: np.ndarray) -> str:
     return f"{values.mean():.0f} ± {error:.0f}"
 
 
-def report(played: dict[str, dict[str, list[float]]]) -> None:
+def report(played: Played) -> None:
     """Print mean returns of stretches of episodes, and seconds an episode, in Markdown."""
     columns = ["1–20", "21–60", "61–100", "101–200", "201–400", "401–750", "s/episode"]
-    print("| world | learner |", " | ".join(columns), "|\n|---|---|" + "---|" * len(columns))
+    print("| problem | learner |", " | ".join(columns), "|\n|---|---|" + "---|" * len(columns))
     spans = [(0, 20), (20, 60), (60, 100), (100, 200), (200, 400), (400, 750)]
-    for name in WORLDS:
+    for name in CONTROL_PROBLEMS:
         for learner in LEARNERS:
-            runs = [own for key, own in played.items() if key.split("|")[:2] == [name, learner]]
-            if not runs:
+            if not (runs := runs_of(played, name, learner)):
                 continue
             returns = np.array([run["returns"] for run in runs])
             means = [interval(returns[:, a:b].mean(axis=1)) if returns.shape[1] > a else "" for a, b in spans]
             seconds = np.mean([run["seconds"][-1] / len(run["returns"]) for run in runs])
             print(f"| {name} | {learner} |", " | ".join([*means, f"{seconds:.2f}"]), "|")
     print("\nMeans of the second half of each stretch between jumps:\n")
-    for name in WORLDS:
+    for name, problem in CONTROL_PROBLEMS.items():
         for learner in LEARNERS:
-            runs = [own for key, own in played.items() if key.split("|")[:2] == [name, learner]]
-            if runs and WORLDS[name].drift is _JUMPS:
+            runs = runs_of(played, name, learner)
+            if runs and problem.drift and problem.drift.changes(problem.num_episodes):
                 returns = np.array([run["returns"] for run in runs]).reshape(len(runs), -1, STRETCH)
                 halves = returns[..., STRETCH // 2 :].mean(axis=-1)
                 firsts = returns[:, 2:, :10].mean(axis=-1)
@@ -139,26 +98,67 @@ def report(played: dict[str, dict[str, list[float]]]) -> None:
                 print(f"{name}, {learner}: {', '.join(texts[0])}; {later}")
 
 
+FIGURE = "cart_pole_reversed"  # the problem of the README's figure, with these curves
+CURVES = {
+    "adaptive": "weighs memories, and knows\nworlds that return",
+    "memory_all": "the same, never forgetting",
+    "dqn": "DQN",
+}
+_SMOOTH = 5  # episodes of a mean
+
+
+def write_figures(played: Played) -> None:
+    """Write the figure of the README, for light and for dark pages."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+    from tools.first_figure import IMAGES, PAGES
+
+    from driftwise.analysis.matplotlib_figures import COLOURS, STYLE
+
+    kernel, colours = np.full(_SMOOTH, 1 / _SMOOTH), (COLOURS[1], COLOURS[3], COLOURS[0])
+    for page, (text, lines) in PAGES.items():
+        ink = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), text)
+        look: dict[Any, Any] = {**STYLE, **ink, "axes.edgecolor": lines, "grid.color": lines, "font.size": 12}
+        with mpl.rc_context(look):
+            drawing = Figure(figsize=(9.6, 3.4), layout="constrained")
+            axes = drawing.subplots()
+            for (learner, name), colour in zip(CURVES.items(), colours, strict=True):
+                runs = [run["returns"] for run in runs_of(played, FIGURE, learner)]
+                smooth = np.array([np.convolve(returns, kernel, mode="valid") for returns in runs])
+                mean, error = smooth.mean(axis=0), smooth.std(axis=0, ddof=1) / np.sqrt(len(runs))
+                x = np.arange(_SMOOTH, WITH_DRIFT + 1)
+                axes.plot(x, mean, color=colour)
+                axes.fill_between(x, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
+                place = (1, mean[-20:].mean()), (8, -4), ("axes fraction", "data"), "offset points"
+                axes.annotate(name, *place, size=11, va="center")
+            for jump in range(STRETCH, WITH_DRIFT, STRETCH):
+                axes.axvline(jump, color=text, linewidth=1, linestyle=(0, (4, 3)))
+            axes.set(xlabel="episode", ylabel="steps balanced", xlim=(0, WITH_DRIFT), ylim=(0, 310))
+            drawing.savefig(IMAGES / f"control-{page}.svg", transparent=True, metadata={"Date": None})
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Control problems at rest and under drift.")
     parser.add_argument("--out", type=Path, required=True, help="file of what was played, to which is added")
     parser.add_argument("--learners", nargs="+", default=list(LEARNERS), choices=LEARNERS)
-    parser.add_argument("--worlds", nargs="+", default=list(WORLDS), choices=list(WORLDS))
+    known = list(CONTROL_PROBLEMS)
+    parser.add_argument("--problems", nargs="+", default=known, choices=known)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--figures", action="store_true", help="also write the README's figure")
     options = parser.parse_args()
     played = json.loads(options.out.read_text()) if options.out.exists() else {}
     seeds = range(options.first_seed, options.first_seed + options.seeds)
-    cells = [
-        (world, learner, seed) for learner in options.learners for world in options.worlds for seed in seeds
-    ]
+    cells = [(name, own, seed) for own in options.learners for name in options.problems for seed in seeds]
     missing = [cell for cell in cells if "|".join(map(str, cell)) not in played]
     with multiprocessing.get_context("spawn").Pool(options.workers, maxtasksperchild=1) as pool:
         for cell, result in pool.imap_unordered(play_cell, missing):
             played["|".join(map(str, cell))] = result
             options.out.write_text(json.dumps(played))
     report(played)
+    if options.figures:
+        write_figures(played)
     return 0
 
 

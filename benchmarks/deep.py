@@ -7,6 +7,7 @@ Pendulum, which has those of Acrobot here. Schedules end after as many steps as 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -124,17 +125,19 @@ class Recorded(gymnasium.Wrapper):
         return observation, reward, terminated, truncated, info
 
 
-def play(algorithm: str, world: Any, num_episodes: int, seed: int) -> dict[str, list[float]]:
-    """Return returns and end times `[num_episodes]` of `"dqn"` or `"ppo"` in a `World` of `control.py`."""
+def play(
+    algorithm: str, problem: Any, make_env: Callable[[], gymnasium.Env], num_episodes: int, seed: int
+) -> dict[str, list[float]]:
+    """Return returns and end times `[num_episodes]` of `"dqn"` or `"ppo"` in a `ControlProblem`."""
     import stable_baselines3
     import torch
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
     torch.set_num_threads(1)
-    episodes, settings = Episodes(), dict({"dqn": DQN, "ppo": PPO}[algorithm][world.id])
+    episodes, settings = Episodes(), dict({"dqn": DQN, "ppo": PPO}[algorithm][problem.id])
     steps, copies = int(settings.pop("steps")), settings.pop("copies", 1)
-    total = max(steps, num_episodes * world.max_steps)
+    total = max(steps, num_episodes * problem.max_steps)
     normalize, is_linear = settings.pop("normalize", False), settings.pop("linear", False)
 
     class StopAfter(BaseCallback):
@@ -142,8 +145,7 @@ def play(algorithm: str, world: Any, num_episodes: int, seed: int) -> dict[str, 
             return len(episodes.returns) < num_episodes
 
     def make() -> gymnasium.Env:
-        env = world.make(discrete=algorithm == "dqn")
-        return Recorded(env, episodes, drifts=world.drift is not None)
+        return Recorded(make_env(), episodes, drifts=problem.drift is not None)
 
     vector: Any = DummyVecEnv([make] * copies)
     if normalize:
