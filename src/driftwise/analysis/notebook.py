@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
+    from driftwise.online import Training
+
 _MAX_CURVES = 60  # of a grid, in the figure of a cell
 _MAX_ROWS = 12  # of the table in a cell
+_SMOOTH = 10  # episodes of a mean in the figure of a training
 
 
 def result_text(result: Result) -> str:
@@ -98,6 +101,23 @@ def result_figure(result: Result, **look: Any) -> Drawing:
     results = {label or "regret": point for label, point in _agents(result)}
     curves = RegretCurves(_environment(result), results, result.manifest.get("changes", ()))
     return show_in_notebook(regret_plot([curves], title=_agent(result), note=_sizes(result), **look))
+
+
+def training_figure(training: Training, inches: tuple[float, float]) -> Drawing:
+    """Plot the returns of episodes, and their mean over the last ten."""
+    with require_extra("plot", "cli"):
+        from driftwise.analysis.matplotlib_figures import show_in_notebook, small_plot
+    returns, num = training.returns, min(_SMOOTH, len(training.returns))
+    means = np.convolve(returns, np.full(num, 1 / num), mode="valid")
+    episodes = np.arange(1.0, len(returns) + 1)
+    curves = [
+        Curve("return", returns, None, kind="dots"),
+        Curve(f"mean of {num}", means, 0, x=episodes[num - 1 :]),
+    ]
+    text = f"Returns of {format_count(len(returns), 'episode')}"
+    axes = Axis("episode", integer=True), Axis("return")
+    figure = Figure("training", curves, *axes, text, x=episodes, legend=True)
+    return show_in_notebook(small_plot(figure, inches))
 
 
 def _agents(result: Result) -> Iterator[tuple[str, Result]]:

@@ -158,7 +158,7 @@ def _driftwise(
 
 def make_parser() -> Any:
     """Return the parser with all commands, which their modules add, in the order of `--help`."""
-    from driftwise.cli import run, report, tune, audit, bench, replay, listing  # noqa: F401, I001
+    from driftwise.cli import run, report, tune, audit, bench, control, replay, listing  # noqa: F401, I001
 
     return typer.main.get_command(app)
 

@@ -1,12 +1,18 @@
 """Environments of Gymnasium with a parameter that drifts from episode to episode."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
 
-from driftwise.base.validation import ArgumentError, require_array, require_count, suggest_name
+from driftwise.base.validation import (
+    ArgumentError,
+    require_array,
+    require_choice,
+    require_count,
+    suggest_name,
+)
 from driftwise.environments.drift.curves import Drift, require_drift
 
 Info = dict[str, Any]
@@ -84,3 +90,53 @@ def _attribute(env: Any, name: str) -> Setter:
         got = f"{name!r}{suggest_name(name, numbers)}"
         raise ArgumentError("parameter", f"be a number of {env}", name, got)
     return lambda env, value: setattr(env, name, value)
+
+
+def set_torque_sign(env: Any, value: float) -> None:
+    """Multiply all torques of Acrobot by a number."""
+    env.AVAIL_TORQUE = [value * torque for torque in type(env).AVAIL_TORQUE]
+
+
+class ReadyDrift(NamedTuple):
+    """A parameter of an environment, and two values that differ enough for a drift to matter."""
+
+    parameter: str | Setter
+    values: tuple[float, float]
+
+
+READY_DRIFTS = {  # by environments and names
+    "CartPole-v1": {
+        "reversed": ReadyDrift("force_mag", (10.0, -10.0)),
+        "length": ReadyDrift(set_cart_pole("length"), (0.5, 1.5)),
+        "gravity": ReadyDrift("gravity", (9.8, 19.6)),
+    },
+    "MountainCar-v0": {
+        "reversed": ReadyDrift("force", (0.001, -0.001)),
+        "gravity": ReadyDrift("gravity", (0.0025, 0.003)),
+        "force": ReadyDrift("force", (0.001, 0.0015)),
+    },
+    "Acrobot-v1": {
+        "reversed": ReadyDrift(set_torque_sign, (1.0, -1.0)),
+        "mass": ReadyDrift("LINK_MASS_2", (1.0, 1.5)),
+        "length": ReadyDrift("LINK_LENGTH_1", (1.0, 1.5)),
+    },
+    "Pendulum-v1": {
+        "gravity": ReadyDrift("g", (10.0, 5.0)),
+        "mass": ReadyDrift("m", (1.0, 0.7)),
+        "length": ReadyDrift("l", (1.0, 0.7)),
+    },
+    "FrozenLake-v1": {"slippery": ReadyDrift(set_slipperiness, (0.0, 0.5))},
+    "LunarLander-v3": {"gravity": ReadyDrift("gravity", (-10.0, -5.0))},
+}
+
+
+def make_drifting(id: str, name: str, drift: Drift, **options: Any) -> DriftingParameter:
+    """Make an environment of Gymnasium whose parameter follows a drift between the values of a ready one.
+
+    ```python
+    make_drifting("CartPole-v1", "reversed", Abrupt((40, 80), num_anchors=2), max_episode_steps=300)
+    ```
+    """
+    ready = READY_DRIFTS[require_choice("id", id, list(READY_DRIFTS))]
+    chosen = ready[require_choice("name", name, list(ready))]
+    return DriftingParameter(gymnasium.make(id, **options), chosen.parameter, chosen.values, drift)

@@ -1,7 +1,6 @@
 """An agent that plays episodes, one step at a time."""
 
 import copy
-import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
@@ -22,7 +21,10 @@ from driftwise.base.validation import (
     require_plain,
 )
 from driftwise.online import agent_files
+from driftwise.online.control.control_agent import ControlAgent
+from driftwise.online.control.spaces import describe_space
 from driftwise.online.episodes import agent_building
+from driftwise.online.episodes.player import EpisodePlayer
 from driftwise.online.episodes.remembered import MemoryPlan, RememberedLeastSquares, RememberedMixture
 from driftwise.online.episodes.states import MappedStates, States, TableOfStates, restore_states
 from driftwise.online.features import FeatureMap
@@ -46,7 +48,7 @@ class OpenEpisode(NamedTuple):
     steps: tuple[tuple[Any, int, float, Any], ...]  # states, actions, rewards and next states
 
 
-class EpisodicAgent:
+class EpisodicAgent(EpisodePlayer):
     """An agent of `driftwise.algorithms` for episodes of at most `horizon` steps.
 
     ```python
@@ -103,6 +105,21 @@ class EpisodicAgent:
         options = {"plan_every": plan_every, "seed": seed, "metadata": {} if metadata is None else metadata}
         self._start(agent, states, {} if known is None else known, options)
 
+    @staticmethod
+    def for_env(env: Any, **options: Any) -> ControlAgent:
+        """Return an agent for an environment of Gymnasium, by its spaces alone.
+
+        ```python
+        agent = EpisodicAgent.for_env(env, seed=0)
+        train(agent, env, num_episodes=60, seed=0)
+        ```
+
+        All steps share one regression for each action, features are chosen among the states that are met, and
+        memories are weighed by their forecasts. The options are those of `ControlAgent`.
+        """
+        names = "observation_space", "action_space"
+        return ControlAgent(*(describe_space(name, getattr(env, name)) for name in names), **options)
+
     def _start(self, agent: Agent, states: States, known: Mapping[str, Any], options: dict[str, Any]) -> None:
         self.agent, self.states = agent, states
         self.horizon, self.num_actions = agent.spec.horizon, agent.spec.num_actions
@@ -127,11 +144,6 @@ class EpisodicAgent:
         return f"EpisodicAgent({self.agent!r}, learnt from {episodes})"
 
     @property
-    def under_way(self) -> bool:
-        """Whether an episode has begun and not ended."""
-        return self._open is not None
-
-    @property
     def state(self) -> Any:
         """A copy of the agent's state."""
         return copy.deepcopy(self._state)
@@ -143,8 +155,7 @@ class EpisodicAgent:
 
     def begin(self, state: Any, *, rewards: Any = None) -> None:
         """Start an episode in a state; mean `rewards` `[H, S, A]` are for algorithms that need them."""
-        if self._open is not None:
-            raise RuntimeError("begin must come after the end of an episode, which is under way; see end()")
+        self._require_closed()
         first, table, spec = self.states.check("state", state), self._table, self.agent.spec
         if (MeanRewards in self.agent.needs) != (rewards is not None):
             expected = "left out" if rewards is not None else "given, as the algorithm needs the mean ones"
@@ -162,7 +173,7 @@ class EpisodicAgent:
 
     def act(self) -> int:
         """Choose the action of this step."""
-        episode = self._require_open("act")
+        episode: OpenEpisode = self._require_open("act")
         if episode.action is not None:
             raise RuntimeError(f"act must come after observe, which has not followed action {episode.action}")
         action = self._choose(episode, len(episode.steps), episode.state)
@@ -171,7 +182,7 @@ class EpisodicAgent:
 
     def observe(self, reward: float, next_state: Any, *, terminated: bool = False) -> None:
         """Record the reward of the action; `next_state` counts unless the step `terminated` the episode."""
-        episode = self._require_open("observe")
+        episode: OpenEpisode = self._require_open("observe")
         if episode.action is None:
             raise RuntimeError("observe must come after act, which has not chosen an action in this step")
         reward = require_reward(reward)
@@ -185,28 +196,17 @@ class EpisodicAgent:
 
     def end(self) -> None:
         """Leave the episode where it is, and learn from the steps that were observed."""
-        episode = self._require_open("end")
+        episode: OpenEpisode = self._require_open("end")
         self._learn(episode, num_predicted=len(episode.steps) - 1)  # no action followed the last one
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all that is needed to continue with the next episode; `path` is replaced at once, or stays.
-
-        A `FileExistsError` if somebody else has replaced it since this agent loaded or saved it.
-        """
-        self._seen = agent_files.write_agent_file(path, self._content())
-
-    def to_bytes(self) -> bytes:
-        """Return the content of its file, say for a database."""
-        return agent_files.to_bytes(self._content())
-
-    @classmethod
-    def from_bytes(cls, content: bytes, *, features: FeatureMap | None = None) -> Self:
-        """Return the agent of `to_bytes`; `features` are as for `load`."""
-        return agent_files.require_own(cls, agent_files.from_bytes(content, features=features), "content")
+    def require_env(self, env: Any) -> tuple[int, int]:
+        offered = getattr(getattr(env, "action_space", None), "n", None)
+        if offered != self.num_actions:
+            expected = f"have the agent's {self.num_actions} discrete actions"
+            raise ArgumentError("env", expected, offered, f"{offered} in {env}")
+        return int(getattr(env.observation_space, "start", 0)), int(env.action_space.start)
 
     def _content(self) -> agent_files.AgentFile:
-        if self._open is not None:
-            raise RuntimeError("save must come between episodes, and one is under way; see end()")
         description = {"kind": _KIND, "agent": to_config(self.agent), "features": self.states.description}
         description |= {"plan_every": self.plan_every, "seed": self.seed, "num_episodes": self.num_episodes}
         description["metadata"] = require_plain("metadata", self.metadata)
@@ -215,11 +215,6 @@ class EpisodicAgent:
         if self.num_episodes % self.plan_every:  # the next episode acts on the same plan
             tensors |= to_tensors("plan", _plan_of(None, self.plan))
         return agent_files.AgentFile(description, tensors, self._seen)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, features: FeatureMap | None = None) -> Self:
-        """Return the agent saved at `path`; `features` are for maps that no file can describe."""
-        return agent_files.require_own(cls, agent_files.load(path, features=features), "path")
 
     @classmethod
     def from_file(cls, file: agent_files.AgentFile, features: FeatureMap | None = None) -> Self:
@@ -262,11 +257,6 @@ class EpisodicAgent:
     def _choose(self, episode: OpenEpisode, h: int, state: Any) -> int:
         with np.errstate(all="ignore"):  # the plan is finite
             return int(self.agent.act(episode.plan, h, state, episode.uniforms[h]))
-
-    def _require_open(self, call: str) -> OpenEpisode:
-        if self._open is None:
-            raise RuntimeError(f"{call} must come after begin, as no episode is under way")
-        return self._open
 
 
 def _plan_of(agent: Any, plan: Any) -> Any:
