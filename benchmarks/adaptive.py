@@ -5,7 +5,8 @@
 An environment with a star is the stationary twin: its first model for ever. "Best" is the memory with the
 least mean regret in hindsight, of those that the mixture has, with the same exploration and draws. Bandits
 have `origin="zero"`, as their rewards do; what it costs to learn the origin all the same stands behind. The
-interval of the ratio is of a jackknife over runs. `--choices` compares ways to weigh and to decide.
+interval of the ratio is of a jackknife over runs. `--choices` compares shares, favours, fresh starts
+and memories.
 """
 
 from __future__ import annotations
@@ -100,8 +101,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         recipe, num = recipe_for(environment, given.thompson), min(length, given.most)
         agents = {name: recipe(environment.spec, **options) for name, options in CHOICES.items()}
         for name, agent in agents.items() if given.choices else [("default", agents["default"])]:
-            if name == "weights of each step" and environment.spec.horizon == 1:
-                continue
             alone = final_regret(agent.base, environment, num, given.runs)
             regret = final_regret(agent, environment, num, given.runs)
             value, low, high = ratio(regret, alone)
