@@ -81,7 +81,7 @@ def test_a_batch_is_learnt_as_its_definition_says(sizes, kind, compiled, seed):
 @pytest.mark.parametrize("kind", ["default", "sandwich", "single"])
 def test_a_batch_of_one_is_one_reward(kind):
     rng, one, other = np.random.default_rng(0), *(MixtureDecider(agent_of(kind), RoundDraws(0)) for _ in "ab")
-    other._least_batch = 1
+    other.least_batch = 1
     for t in range(40):
         rows, rewards = rng.normal(size=(1, 2)), rng.normal(size=1) + 5 * (t > 20) + 1e4 * (t == 30)
         for decider in (one, other):

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from driftwise.algorithms.algorithm import find_algorithm
 from driftwise.base.part import from_config, to_config
 from driftwise.base.times import Timestamp, to_timestamp
 from driftwise.base.validation import ArgumentError, require_instance
@@ -58,7 +59,8 @@ class NamedBandit(SavedBandit):
         if "dim" in settings:
             raise ArgumentError("dim", "be left out: encoders and max_arms make it", settings["dim"])
         encoding = ArmSettings(own, shared, max_arms, when_full)
-        if shared is None and settings.get("expand", "no") != "no":
+        expands = settings.get("expand", "no") != "no" and find_algorithm(algorithm).takes("blocks")
+        if expands and shared is None:
             settings = {"blocks": max_arms} | settings
         bandit = Bandit(algorithm, dim=encoding.dim, **settings)
         if when_full == "retire" and None not in (own, shared) and keeps_samples(bandit.state):
@@ -197,10 +199,7 @@ class NamedBandit(SavedBandit):
         return self.bandit
 
     @classmethod
-    def from_file(cls, file: agent_files.AgentFile, features: None = None) -> Self:
-        """Return the bandit of a file, which has its encoders."""
-        if features is not None:
-            raise ArgumentError("features", f"be left out for a {_KIND}", features)
+    def _restore(cls, file: agent_files.AgentFile) -> Self:
         encoding = require_instance("arms", from_config(file.description["arms"]), ArmSettings)
         inner = require_instance("bandit", file.description["bandit"], dict)
         bandit, named = Bandit.from_file(file._replace(description=inner)), object.__new__(cls)

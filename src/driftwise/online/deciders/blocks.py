@@ -73,10 +73,8 @@ def _parents(met: np.ndarray, order: np.ndarray, places: np.ndarray) -> np.ndarr
     """Return places of parents in the elimination tree `[d + 1]`, `d` for none, of those at some places."""
     upper = np.triu(met.take(order[places], axis=0).take(order[places], axis=1), 1)
     packed = np.packbits(upper, axis=1, bitorder="little")
-    rows, parents = (
-        [int.from_bytes(row.tobytes(), "little") for row in packed],
-        np.full(len(met) + 1, len(met)),
-    )
+    rows = [int.from_bytes(row.tobytes(), "little") for row in packed]
+    parents = np.full(len(met) + 1, len(met))
     for number, row in enumerate(rows):  # sets of numbers, as bits
         if row:
             first = row & -row
