@@ -153,29 +153,27 @@ class MixtureDecider(Decider):
 
     def score(self, choice: Choice, reward: float, weight: float = 1.0) -> float:
         """Return the score of a sample, as `score_episode` does, where widths are by the inverse gram."""
-        row, variance = choice.features, self._noise.variance
-        if not variance > 0:
-            return 0.0
-        if self._extends:
-            state = self._state if self._tick else self.agent.set_origin(self._state, row, reward)
-            unit, origin = (self._unit, self._origin) if self._tick else (state.unit, state.origin)
-            (row,), (given,) = self._sample
-            np.divide(choice.features, unit, given)
-            reward -= origin
-        bound, spread = self._mixture.bounds(self._mixture.heaviest, row[None], Width(1.0))
-        error, doubt = reward - (bound - spread).item(), weight * spread.item() ** 2
-        degrees = self._noise.degrees
+        variance, degrees = self._noise.variance, self._noise.degrees
+        if not (self._tick and variance > 0):
+            return 0.0  # the unit of rewards is not known
+        row = self._extend(choice.features, self._unit)[None]
+        bound, spread = self._mixture.bounds(self._mixture.heaviest, row, Width(1.0))
+        error, doubt = reward - self._origin - (bound - spread).item(), weight * spread.item() ** 2
         square = min(weight * error * error / (1 + doubt) / (degrees * variance), MAX_SQUARE)
         top = math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)
         top -= 0.5 * math.log(math.pi * degrees * variance)
         return top - 0.5 * (math.log1p(doubt) + (degrees + 1) * math.log1p(square))
 
     def expect(self, choice: Choice) -> None:
-        features = choice.features
-        if self._extends:
-            (features,), (given,) = self._sample
-            given[:] = choice.features  # in any unit
-        self._cover(features)
+        self._cover(self._extend(choice.features, 1.0))
+
+    def _extend(self, features: np.ndarray, unit: float) -> np.ndarray:
+        """Return features as bases see them, valid until the next call."""
+        if not self._extends:
+            return features
+        (row,), (given,) = self._sample
+        np.divide(features, unit, given)
+        return row
 
     def _cover(self, features: np.ndarray) -> None:
         """Let a mixture with blocks have entries for all pairs of a sample."""
@@ -184,13 +182,10 @@ class MixtureDecider(Decider):
             self._mixture = self._mixture.arranged(blocks.extended())
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
-        features, noise, tick = choice.features, self._noise, self._tick + 1
-        if self._extends:
-            if not self._tick:
-                self._set_origin(features, reward)
-            reward -= self._origin
-            (features,), (given,) = self._sample
-            np.divide(choice.features, self._unit, given)
+        noise, tick = self._noise, self._tick + 1
+        if tick == 1:
+            self._set_origin(choice.features, reward)
+        features, reward = self._extend(choice.features, self._unit), reward - self._origin
         if weight != 1:  # √n times the mean of n rewards has the noise of one
             root = math.sqrt(weight)
             features, reward = root * features, root * reward
@@ -214,9 +209,9 @@ class MixtureDecider(Decider):
 
         Very many are learnt in parts: forecasts of a part do not tell apart memories shorter than it.
         """
+        if not self._tick:
+            self._set_origin(rows[0], float(np.median(rewards)))
         if self._extends:
-            if not self._tick:
-                self._set_origin(rows[0], float(np.median(rewards)))
             rows, rewards = self.agent.extend(rows, self._unit), rewards - self._origin
         for row in rows:
             self._cover(row)
@@ -230,8 +225,9 @@ class MixtureDecider(Decider):
         return total
 
     def _set_origin(self, features: np.ndarray, reward: float) -> None:
-        state = self.agent.set_origin(self._state, features, reward)
-        self._origin, self._unit = state.origin.item(), state.unit.item()
+        if self._extends:
+            state = self.agent.set_origin(self._state, features, reward)
+            self._origin, self._unit = state.origin.item(), state.unit.item()
 
     def _renew_if_due(self) -> None:
         """Restart the last memory if there is an alarm."""
