@@ -178,8 +178,8 @@ def test_of_a_batch_with_a_mistake_nothing_is_learnt(ids, rewards, message):
 
 def test_messages_that_come_twice_are_told_from_others():
     (one, rewards), (other, _) = (waiting("adaptive_lin_ucb", 5, max_pending=4) for _ in range(2))
-    outcomes = one.learn_many([2, 1, 2, 0, "x"], rewards, strict=False)
-    assert outcomes == ["learnt", "learnt", "repeated", "expired", "unknown"]
+    outcomes = one.learn_many([2, 1, 2, 0, "x", "x"], [*rewards, 1], strict=False)
+    assert outcomes == ["learnt", "learnt", "repeated", "expired", "unknown", "unknown"]
     other.learn_many([2, 1], rewards[:2])
     assert bits(one.state) == bits(other.state)
     assert one.summary().rewards == 2

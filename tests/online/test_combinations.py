@@ -37,10 +37,7 @@ def rows(rng: np.random.Generator, kind: str) -> np.ndarray:
     seed=st.integers(0, 99),
 )
 def test_all_forms_decide_the_same(name, expand, kind, num_draws, noise, seed):
-    """Blocks in few dimensions, NumPy alone, and a bandit that is saved and read between all steps.
-
-    The first two are equal to rounding, the last two but for the order of blocks.
-    """
+    """One with blocks, which is also read and replaced by copies, and one of NumPy alone, to rounding."""
     options: Any = dict(expand=expand, num_draws=num_draws, epsilon=0.1, shortest=4, longest=32)
     if expand == "auto":
         options["blocks"] = ARMS
@@ -48,7 +45,6 @@ def test_all_forms_decide_the_same(name, expand, kind, num_draws, noise, seed):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled_mixture, "MIN_BLOCKS_DIM", 2)
         patch.setattr(compiled_mixture, "largest_cost", lambda dim: dim**3 / 4)
-
         kernel, bandits = compiled_mixture.KERNEL, list[Any]([None, None])
 
         def lead(step: Callable[[Bandit], Any]) -> list[Any]:

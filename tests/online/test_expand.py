@@ -20,7 +20,6 @@ from driftwise.algorithms.unknown_variation.expanding import (
 from driftwise.base.types import Spec
 from driftwise.online import Bandit, Encoder, NamedBandit
 from tests.examples import NUM_EPISODES, make_bandit, plain_values
-from tests.online.streams import COPIES, bits, lead, make
 
 SMALL: dict[str, Any] = dict(shortest=4, longest=16)
 
@@ -69,25 +68,6 @@ def test_a_map_is_scored_by_the_density_of_its_heaviest_memory():
         singles = dict(zip(agent.maps, bandit.state.maps, strict=True))
     assert bandit.summary().maps == pytest.approx(weights)
     assert bandit.diagnostics() == pytest.approx({f"weight.{name}": w for name, w in weights.items()})
-
-
-@pytest.mark.parametrize("way", COPIES)
-def test_a_file_continues_bit_for_bit(way, tmp_path):
-    bandit = make("adaptive_lin_ucb", expand="auto", epsilon=0.1)
-    lead(bandit, 30, seed=1)
-    copied = COPIES[way](bandit, tmp_path)
-    assert [each.arm for each in lead_on(bandit)] == [each.arm for each in lead_on(copied)]
-    assert bits(copied.state) == bits(bandit.state)
-    assert copied.summary() == bandit.summary()
-
-
-def lead_on(bandit: Bandit) -> list[Any]:
-    rng, decisions = np.random.default_rng(5), []
-    for t in range(20):
-        decisions.append(bandit.decide(rng.uniform(-1, 1, size=(4, 3)), id=f"more {t}", time=1e6 + t))
-        if t % 3:
-            bandit.learn(f"more {t}", float(rng.normal()))
-    return decisions
 
 
 def share_of_xor(bandit: Bandit, num: int = 600) -> float:

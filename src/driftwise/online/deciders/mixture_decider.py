@@ -165,7 +165,8 @@ class MixtureDecider(Decider):
         return top - 0.5 * (math.log1p(doubt) + (degrees + 1) * math.log1p(square))
 
     def expect(self, choice: Choice) -> None:
-        self._cover(self._extend(choice.features, 1.0))
+        if self._mixture.blocks is not None:
+            self._cover(self._extend(choice.features, 1.0))
 
     def _extend(self, features: np.ndarray, unit: float) -> np.ndarray:
         """Return features as bases see them, valid until the next call."""
