@@ -233,7 +233,7 @@ def test_without_a_context_arms_have_a_mean_each():
 @pytest.mark.parametrize("name", ["d_lin_ucb", "adaptive_lin_ucb", "maps"])
 def test_a_copy_goes_on_bit_for_bit_with_its_encoders_names_and_waiting_decisions(name, how, tmp_path):
     options = {"own": CONTEXT, "shared": ARM, "max_arms": 3, "when_full": "retire"}
-    own = SETTINGS if name == "d_lin_ucb" else {"expand": "auto" if name == "maps" else "no"}
+    own: dict[str, Any] = SETTINGS if name == "d_lin_ucb" else {"expand": "auto" if name == "maps" else "no"}
     bandit = NamedBandit("d_lin_ucb" if name == "d_lin_ucb" else "adaptive_lin_ucb", **options, **own)
     bandit.metadata = {"at": 7}
     lead(bandit, 15, {"red": RED, "blue": BLUE})

@@ -15,7 +15,7 @@ from driftwise.base.part import require_single
 from driftwise.base.resources import register_for_fork
 from driftwise.base.times import Duration, Timestamp, to_timestamp
 from driftwise.base.types import Spec
-from driftwise.base.validation import ArgumentError, require_count, require_number, require_plain
+from driftwise.base.validation import ArgumentError, require_number, require_plain
 from driftwise.online import agent_files, limits
 from driftwise.online.bandit_files import BanditSettings, SavedBandit, bandit_content, restore_bandit
 from driftwise.online.deciders import make_decider
@@ -240,10 +240,7 @@ class Bandit(SavedBandit):
 
     def top(self, features: Any, k: int, *, time: Timestamp | None = None) -> list[int]:
         """Return the `k` arms of the highest scores, the best first. Nothing is decided."""
-        scores = self.scores(features, time=time)
-        if require_count("k", k) > len(scores):
-            raise ArgumentError("k", f"be at most the number of arms, {len(scores)}", k)
-        return np.argsort(-scores, kind="stable")[:k].tolist()
+        return limits.best_of(self.scores(features, time=time), k)
 
     def renew(self, coordinates: Any, *, name: str | None = None) -> int:
         """Reset the weights of some coordinates of the features, as for a new arm in the place of another.

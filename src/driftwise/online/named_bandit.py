@@ -17,7 +17,7 @@ from driftwise.online.bandit_files import SavedBandit, bandit_content
 from driftwise.online.decisions import Outcome, Waiting, as_id
 from driftwise.online.encoding import Encoder
 from driftwise.online.encoding.encoder import ArmBlocks, iterate_rows
-from driftwise.online.limits import require_samples
+from driftwise.online.limits import best_of, require_samples
 from driftwise.online.named_arms import ArmSettings, ArmSlots, NamedDecision
 from driftwise.online.renewal import keeps_samples
 from driftwise.online.summary import Summary
@@ -177,11 +177,8 @@ class NamedBandit(SavedBandit):
 
     def top(self, context: Row | None, arms: Names, k: int, *, time: Timestamp | None = None) -> list[str]:
         """Return the `k` arms of the highest scores, the best first. Nothing is decided."""
-        names, encoded = self._encode(context, arms)
-        with self.bandit._lock:
-            blocks = encoded._replace(slots=self._slots.look_up(names))
-            best = self.bandit.top(blocks.features, k, time=time)
-        return [names[i] for i in best]
+        scores = self.scores(context, arms, time=time)
+        return [[*scores][i] for i in best_of(np.array([*scores.values()]), k)]
 
     def retire(self, arm: str | int) -> int:
         """Remove an arm and free its slot, and return how many of its decisions expire.

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.algorithms.unknown_variation.mixture import FIRST_CLIPPED, MixtureOfMemories
+from driftwise.algorithms.unknown_variation.mixture import FIRST_CLIPPED
 from driftwise.base.arrays import map_tree, solve_or_nan, solve_rows_or_nan
 from driftwise.base.types import Forecast
 from driftwise.online.deciders.common_noise import CommonNoise
@@ -25,19 +25,14 @@ class LearntBatch(NamedTuple):
 
 
 def learn_part(
-    agent: MixtureOfMemories,
-    noise: CommonNoise,
-    numbers: MixtureNumbers,
-    rows: np.ndarray,
-    rewards: np.ndarray,
-    tick: int,
+    noise: CommonNoise, numbers: MixtureNumbers, rows: np.ndarray, rewards: np.ndarray, tick: int
 ) -> tuple[MixtureNumbers, float]:
     """Return what memories have learnt after rewards that were forecast together, up to a tick.
 
-    The noise learns them too. Outliers are told by it or, where it is larger, by the median of these errors.
-    The weights are shared out once. The number is the score of the memory that was the heaviest.
+    The noise learns them too. The limit of outliers follows from it or, where that is larger, from the
+    median of these errors. The weights are shared out once. The number is the score of the heaviest memory.
     """
-    (sums, stats, log_weights), num = numbers, len(rows)
+    agent, num, (sums, stats, log_weights) = noise.agent, len(rows), numbers
     base: Any = agent.base
     memories = [map_tree(operator.itemgetter(j), sums) for j in range(len(log_weights))]
     weights, count = np.exp(log_weights), noise.errors.count

@@ -17,12 +17,12 @@ class CommonNoise:
     degrees: float  # of Student's t
 
     def __init__(self, agent: MixtureOfMemories, sums: NoiseSums) -> None:
-        self._agent, self._like, (moments, total) = agent, sums, sums
+        self.agent, self._like, (moments, total) = agent, sums, sums
         self._weight_sq = moments.weight_sq.item()
         self._set(ErrorSums(moments.gram.item(), moments.cross.item(), total.item(), moments.tick.item()))
 
     def _set(self, errors: ErrorSums) -> None:
-        noise, self.errors = self._agent.noise, errors
+        noise, self.errors = self.agent.noise, errors
         self.variance, self.degrees = noise.variance(errors), noise.capped_degrees(errors)
 
     @property
@@ -32,7 +32,7 @@ class CommonNoise:
 
     def absorb(self, square: float, num: int) -> None:
         """Learn from so many squares of this mean."""
-        rate, (weight, squares, total, count) = self._agent.noise_forgetting.rate, self.errors
+        rate, (weight, squares, total, count) = self.agent.noise_forgetting.rate, self.errors
         kept = rate**num
         gained = num if rate == 1 else (1 - kept) / (1 - rate)  # 1 + η + … of the squares, and of η²
         gained_sq = num if rate == 1 else (1 - kept * kept) / (1 - rate * rate)
@@ -42,9 +42,9 @@ class CommonNoise:
 
     def outlier_limit(self, variance: float, others: float) -> float:
         """Return the largest error that is no outlier among others, where the estimate is certain."""
-        if not (self._agent.outlier and variance > 0 and others >= FIRST_CLIPPED):
+        if not (self.agent.outlier and variance > 0 and others >= FIRST_CLIPPED):
             return math.inf
-        return self._agent.outlier * (1 + EARLY / others) * math.sqrt(variance)
+        return self.agent.outlier * (1 + EARLY / others) * math.sqrt(variance)
 
 
 def noise_sums(like: NoiseSums, errors: ErrorSums, weight_sq: Any) -> NoiseSums:

@@ -219,7 +219,7 @@ class MixtureDecider(Decider):
         numbers, total, num_parts = self._mixture.numbers, 0.0, -(-len(rows) // LARGEST_PART)
         for part in zip(*(np.array_split(array, num_parts) for array in (rows, rewards)), strict=True):
             self._tick += len(part[0])
-            numbers, score = learn_part(self.agent, self._noise, numbers, *part, self._tick)
+            numbers, score = learn_part(self._noise, numbers, *part, self._tick)
             total += score
         self._mixture = self._make_mixture(numbers, self._mixture.blocks)
         self._renew_if_due()
