@@ -114,6 +114,10 @@ class CompiledMixture:
         self.heaviest = self._kernel.heaviest
         return squared_error
 
+    def with_numbers(self, numbers: MixtureNumbers) -> Any:
+        """Return a mixture of the same form with other numbers."""
+        return CompiledMixture(*self._given, numbers, self.blocks)
+
     def arranged(self, blocks: FeatureBlocks) -> Any:
         """Return the mixture with entries for blocks that cover more, or another where they are too large."""
         if blocks.cost > largest_cost(self._dim):

@@ -80,13 +80,10 @@ class MixtureDecider(Decider):
         gram_sq = None if base.gram_sq is None else base.gram_sq[:, 0]
         sums = Sums(base.gram[:, 0], gram_sq, base.cross[:, 0, :, 0])
         numbers = MixtureNumbers(sums, np.stack([base.weight, base.weight_sq, *errors]), own.log_weights)
-        self._mixture = self._make_mixture(numbers)
+        given = self._rates, self._ridges, self._prior, numbers
+        self._mixture = make_mixture(*given, in_order=self._samples)
         self._tick, self._origin, self._unit = int(own.tick), own.origin.item(), own.unit.item()
         self._noise = CommonNoise(self.agent, own.noise)
-
-    def _make_mixture(self, numbers: MixtureNumbers, blocks: Any = None) -> Any:
-        given = self._rates, self._ridges, self._prior, numbers
-        return make_mixture(*given, blocks, in_order=self._samples)
 
     def offer(
         self, arms: np.ndarray, number: int, time: float = 0.0, waiting: np.ndarray | None = None
@@ -221,7 +218,7 @@ class MixtureDecider(Decider):
             self._tick += len(part[0])
             numbers, score = learn_part(self._noise, numbers, *part, self._tick)
             total += score
-        self._mixture = self._make_mixture(numbers, self._mixture.blocks)
+        self._mixture = self._mixture.with_numbers(numbers)
         self._renew_if_due()
         return total
 
