@@ -55,7 +55,8 @@ def wrapped(base: Agent, weighted: Agent, one_rate: Agent, num_episodes: int) ->
     }
 
 
-def mixture(agent: MixtureOfMemories) -> Pairs:
+def mixture(agent: Agent) -> Pairs:
+    assert isinstance(agent, MixtureOfMemories)
     return {f"mixture, J = {agent.num_memories}, {agent.decision}": (agent, index_part(agent.base, 5))}
 
 

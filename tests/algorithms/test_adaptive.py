@@ -160,7 +160,7 @@ def test_neither_units_nor_an_amount_that_is_added_to_all_rewards_change_a_run(k
 
 @pytest.mark.parametrize("dim", [1, 3, 20])
 def test_no_memory_raises_an_alarm_before_it_has_five_samples_for_each_dimension(dim):
-    agent = adaptive_lin_ucb(Spec.bandit(dim=dim, num_arms=2))
+    agent: Any = adaptive_lin_ucb(Spec.bandit(dim=dim, num_arms=2))
     for size in (5 * dim - 1, 5 * dim, 100 * dim):
         alarm = agent.alarm(*(np.array(value) for value in (0.0, 0.2, size, size / 3, 50)))
         assert alarm == (size >= 5 * dim)
@@ -195,7 +195,7 @@ def test_a_share_of_all_weights_is_no_alarm():
 
 
 def test_an_error_beyond_all_measure_leaves_weights():
-    agent = adaptive_lin_ucb(BANDIT)
+    agent: Any = adaptive_lin_ucb(BANDIT)
     table = FeatureTable(np.eye(3)[[0, 1, 2, 0]])
     state, nowhere = agent.init(table), np.zeros(1, dtype=np.int32)
     for reward in (1e-100, 2e-100, 1e60, 0.5):

@@ -2,13 +2,12 @@
 
 import itertools
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from driftwise.online import Bandit, load
+from driftwise.online import Bandit
 from driftwise.online.deciders import PlannedDecider, RoundDraws, compiled_mixture
 from driftwise.online.deciders.blocks import FeatureBlocks
 from driftwise.online.deciders.compiled_mixture import KERNEL, CompiledMixture
@@ -118,19 +117,6 @@ def test_blocks_decide_as_the_definition(name: str, late: bool, kind: str) -> No
         expired = {bandit.renew(np.arange(INNER, 2 * INNER)) for bandit in bandits}
         assert len(expired) == 1
     assert keeps_blocks(bandits[0])
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_bandit_that_was_saved_decides_the_same(kind: str, tmp_path: Path) -> None:
-    """Its blocks are found again, so that the last digits of an index may be others."""
-    bandit, _ = pair("adaptive_lin_ucb")
-    lead((bandit,), kind, 50, 0, late=True, noise=0.1)
-    bandit.save(tmp_path / "agent.safetensors")
-    again = load(tmp_path / "agent.safetensors")
-    assert isinstance(again, Bandit)
-    assert bits(again.state) == bits(bandit.state)
-    lead((bandit, again), kind, 50, 1, late=True, noise=0.1)
-    assert bits(again.state.base.gram) == bits(bandit.state.base.gram)
 
 
 @pytest.mark.parametrize("kind", KINDS)

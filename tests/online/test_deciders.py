@@ -1,6 +1,7 @@
 """Every fast form of a decider equals the definition, which leads the agent by its plans."""
 
 import dataclasses
+import itertools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ from driftwise.online.deciders import (
 )
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, anchor_life
 from driftwise.online.deciders.definition import Choice
+from driftwise.online.deciders.maps_decider import MapsDecider
 from driftwise.online.episodes.agent_building import with_blocks, with_memory
 from driftwise.online.limits import run_silently
 from driftwise.parts import (
@@ -118,6 +120,10 @@ def cases() -> dict[str, Case]:
             name = f"exact {origin} {exploration}"
             found[name] = Case(agent, MixtureDecider, num=40, jump=3.0, atol=1e-7, exact=True)
             found[f"outliers {origin} {exploration}"] = Case(agent, MixtureDecider, jump=300.0, atol=1e-7)
+    for name in ("adaptive_lin_ucb", "adaptive_lin_ts"):
+        for expand, origin in itertools.product(("auto", "products", "fourier"), ("zero", "learnt")):
+            agent = build(SPEC, name, expand=expand, origin=origin, shortest=4, longest=16)
+            found[f"maps {name} {expand} {origin}"] = Case(agent, MapsDecider, jump=3.0, atol=1e-6)
     for given in MIRRORS:
         found[f"mirror {given}"] = Case(d_glb_omd(SPEC, **given), MirrorDescentDecider)
     agent = adaptive_glb_omd(SPEC, shortest=4, longest=16, link="identity", norm_bound=9.0, share=0.05)
@@ -175,7 +181,7 @@ def require_alike(case: Case) -> tuple[Decider, Decider]:
     for t, (arms, reward) in enumerate(rounds(case.num, seed=4)):
         arms, sums = arms_of(case, arms, t), None
         if agent.counts_waiting and waiting:
-            rows = np.array([[*choices[0].features, 1.0] for choices, _ in waiting])
+            rows = np.array([[*agent.expand(choices[0].features), 1.0] for choices, _ in waiting])
             sums = rows.T @ rows
         offers = [run_silently(each.offer, arms, t, 0.0, sums) for each in (fast, slow)]
         for one, other in zip(offers[0][1:5], offers[1][1:5], strict=True):
@@ -206,7 +212,9 @@ def test_a_fast_form_equals_the_definition(name: str) -> None:
     require_alike(CASES[name])
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if CASES[name].kind is MixtureDecider])
+@pytest.mark.parametrize(
+    "name", [name for name in CASES if CASES[name].kind in (MixtureDecider, MapsDecider)]
+)
 def test_a_mixture_by_numpy_equals_the_definition(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled_mixture, "KERNEL", None)
     require_alike(CASES[name])
@@ -216,6 +224,7 @@ DRAWN: dict[str, Callable[[np.random.Generator], np.ndarray]] = {  # features of
     "one-hot": lambda rng: np.eye(3),
     "blocks": lambda rng: np.kron(np.eye(3), rng.normal(size=2)),
     "dense": lambda rng: rng.normal(size=(3, 4)),
+    "maps": lambda rng: rng.normal(size=(3, 2)),
 }
 CHANGES = [  # what is added to rewards, in units of noise, and the unit of rewards
     dict(added=1000.0), dict(added=-1000.0), dict(unit=1e-8), dict(unit=1e8), dict(added=50.0, unit=1e6),
@@ -230,7 +239,7 @@ def led(
     for t in range(40):
         arms = DRAWN[features](rng)
         theta, noise = np.linspace(-1, 1, arms.shape[1]) * (-1) ** (t // 25), rng.normal(size=3)
-        rows = np.array([[*choice.features, 1.0] for choice, _ in waiting])
+        rows = np.array([[*decider.agent.expand(choice.features), 1.0] for choice, _ in waiting])
         sums = rows.T @ rows if waiting else None
         offer = run_silently(decider.offer, arms, t, 0.0, sums)
         choice = offer.choice(decider.draws.arm(offer.policy, t))
@@ -253,7 +262,8 @@ def test_no_decision_depends_on_units_or_an_amount_that_all_rewards_have_more(
     if form == "numpy":
         monkeypatch.setattr(compiled_mixture, "KERNEL", None)
     dim = DRAWN[features](np.random.default_rng(0)).shape[1]
-    agent = build(Spec.bandit(dim=dim, num_arms=3), name, shortest=4, longest=16)
+    expand = "auto" if features == "maps" else "no"
+    agent: Any = build(Spec.bandit(dim=dim, num_arms=3), name, shortest=4, longest=16, expand=expand)
 
     def decider() -> Decider:
         return PlannedDecider(agent, RoundDraws(3)) if form == "definition" else make_decider(agent, 3)

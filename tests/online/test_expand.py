@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import driftwise as dw
 from driftwise.algorithms import adaptive_lin_ucb, build
@@ -19,13 +17,9 @@ from driftwise.algorithms.unknown_variation.expanding import (
     map_features,
     random_frequencies,
 )
-from driftwise.base.arrays import map_tree
 from driftwise.base.types import Spec
 from driftwise.online import Bandit, Encoder, NamedBandit
-from driftwise.online.deciders import PlannedDecider, RoundDraws
-from driftwise.online.deciders.maps_decider import MapsDecider
 from tests.examples import NUM_EPISODES, make_bandit, plain_values
-from tests.online.streams import COPIES, bits, lead, make
 
 SMALL: dict[str, Any] = dict(shortest=4, longest=16)
 
@@ -43,42 +37,6 @@ def test_maps_are_what_they_say():
     assert len(within) == 4 + 6
     assert np.count_nonzero(within) == 2 + 3
     np.testing.assert_array_equal(within[-3:], map_features("products", one[:2])[2:])
-
-
-@given(
-    name=st.sampled_from(["adaptive_lin_ucb", "adaptive_lin_ts"]),
-    dim=st.integers(1, 4),
-    expand=st.sampled_from(["auto", "products", "fourier"]),
-    origin=st.sampled_from(["learnt", "zero"]),
-    seed=st.integers(0, 99),
-)
-def test_the_fast_form_is_the_definition(name, dim, expand, origin, seed):
-    """Also with late rewards, which are waited for, and with samples of many rewards."""
-    dim += origin == "learnt"
-    fast, slow = (Bandit(name, dim=dim, seed=seed, expand=expand, origin=origin, **SMALL) for _ in range(2))
-    slow._decider = PlannedDecider(slow.agent, RoundDraws(seed))
-    assert isinstance(fast._decider, MapsDecider)
-    rng, late = np.random.default_rng(seed), []
-    for t in range(25):
-        arms = rng.uniform(-1, 1, size=(3, dim))
-        one, other = fast.decide(arms), slow.decide(arms)
-        assert one.arm == other.arm
-        # sums have condition numbers below 1e6 here
-        np.testing.assert_allclose(one.scores, other.scores, rtol=1e-6, atol=1e-7)
-        late.append((one.id, other.id, arms[one.arm, 0] * arms[one.arm, -1] + 0.1 * rng.normal()))
-        if t % 4 == 3:
-            for first, second, reward in late[::-2]:
-                fast.learn(first, reward)
-                slow.learn(second, reward)
-            late = []
-        if t == 15:
-            for each in (fast, slow):
-                each.learn_from(arms[0], 0.3, weight=2.5)
-
-    def assert_same(one, other):
-        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
-
-    map_tree(assert_same, fast.state, slow.state)
 
 
 def test_a_map_is_scored_by_the_density_of_its_heaviest_memory():
@@ -110,39 +68,6 @@ def test_a_map_is_scored_by_the_density_of_its_heaviest_memory():
         singles = dict(zip(agent.maps, bandit.state.maps, strict=True))
     assert bandit.summary().maps == pytest.approx(weights)
     assert bandit.diagnostics() == pytest.approx({f"weight.{name}": w for name, w in weights.items()})
-
-
-@pytest.mark.parametrize("way", COPIES)
-def test_a_file_continues_bit_for_bit(way, tmp_path):
-    bandit = make("adaptive_lin_ucb", expand="auto", epsilon=0.1)
-    lead(bandit, 30, seed=1)
-    copied = COPIES[way](bandit, tmp_path)
-    assert [each.arm for each in lead_on(bandit)] == [each.arm for each in lead_on(copied)]
-    assert bits(copied.state) == bits(bandit.state)
-    assert copied.summary() == bandit.summary()
-
-
-def lead_on(bandit: Bandit) -> list[Any]:
-    rng, decisions = np.random.default_rng(5), []
-    for t in range(20):
-        decisions.append(bandit.decide(rng.uniform(-1, 1, size=(4, 3)), id=f"more {t}", time=1e6 + t))
-        if t % 3:
-            bandit.learn(f"more {t}", float(rng.normal()))
-    return decisions
-
-
-def test_the_unit_and_the_origin_of_rewards_change_no_decision():
-    bandits = [Bandit(dim=3, expand="auto") for _ in range(2)]
-    rng = np.random.default_rng(0)
-    for _ in range(120):
-        arms, noise = rng.uniform(-1, 1, size=(4, 3)), 0.1 * rng.normal()
-        one, other = (bandit.decide(arms) for bandit in bandits)
-        assert one.arm == other.arm
-        reward = arms[one.arm, 0] * arms[one.arm, 1] + noise
-        bandits[0].learn(one.id, reward)
-        bandits[1].learn(other.id, 64 * reward + 1000)
-    # the offset costs three digits
-    np.testing.assert_allclose(bandits[1].state.log_weights, bandits[0].state.log_weights, atol=1e-6)
 
 
 def share_of_xor(bandit: Bandit, num: int = 600) -> float:

@@ -230,10 +230,11 @@ def test_without_a_context_arms_have_a_mean_each():
 
 
 @pytest.mark.parametrize("how", COPIES)
-@pytest.mark.parametrize("name", ["d_lin_ucb", "adaptive_lin_ucb"])
+@pytest.mark.parametrize("name", ["d_lin_ucb", "adaptive_lin_ucb", "maps"])
 def test_a_copy_goes_on_bit_for_bit_with_its_encoders_names_and_waiting_decisions(name, how, tmp_path):
     options = {"own": CONTEXT, "shared": ARM, "max_arms": 3, "when_full": "retire"}
-    bandit = NamedBandit(name, **options, **({} if name == "adaptive_lin_ucb" else SETTINGS))
+    own: dict[str, Any] = SETTINGS if name == "d_lin_ucb" else {"expand": "auto" if name == "maps" else "no"}
+    bandit = NamedBandit("d_lin_ucb" if name == "d_lin_ucb" else "adaptive_lin_ucb", **options, **own)
     bandit.metadata = {"at": 7}
     lead(bandit, 15, {"red": RED, "blue": BLUE})
     bandit.retire("red")
@@ -312,6 +313,7 @@ def test_mistakes_are_refused_in_one_sentence_and_change_nothing(mistake, messag
         ({"dim": 3}, "dim must be left out: encoders and max_arms make it, got 3"),
         ({"when_full": "forget"}, "when_full must be one of refuse, retire, got 'forget'"),
         ({"noise": 1}, "noise is no"),
+        ({"expand": "auto"}, "^expand is no key of d_lin_ucb"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused_in_one_sentence(options, message):

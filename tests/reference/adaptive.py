@@ -149,8 +149,11 @@ class Mixture:
             memory.learn(episode)
         self._renew(dim)
 
-    def learn_batch(self, features: np.ndarray, rewards: np.ndarray, most: int) -> None:
-        """Learn from a bandit's rewards `[n]` that came together, so many at most forecast together."""
+    def learn_batch(self, features: np.ndarray, rewards: np.ndarray, most: int) -> float:
+        """Learn from a bandit's rewards `[n]` that came together, so many at most forecast together.
+
+        The score of the heaviest memories is returned.
+        """
         dim = features.shape[1]
         if self.outlier:
             if not self.scores:
@@ -158,11 +161,12 @@ class Mixture:
                 self.origin, self.unit = float(np.median(rewards)), min(max(length, 0.01), 1.0)
             features = np.column_stack([features / self.unit, np.full(len(features), 10.0)])
             rewards = rewards - self.origin
-        for part in np.array_split(np.arange(len(rewards)), math.ceil(len(rewards) / most)):
-            self._learn_part(features[part], rewards[part])
+        parts = np.array_split(np.arange(len(rewards)), math.ceil(len(rewards) / most))
+        score = sum(self._learn_part(features[part], rewards[part]) for part in parts)
         self._renew(dim)
+        return score
 
-    def _learn_part(self, features: np.ndarray, rewards: np.ndarray) -> None:
+    def _learn_part(self, features: np.ndarray, rewards: np.ndarray) -> float:
         before, (noise,), num = self.weights, self.noises, len(rewards)
         if self.outlier:
             rewards = self._clipped_batch(features, rewards)
@@ -194,6 +198,7 @@ class Mixture:
             for row, reward in zip(features, rewards, strict=True):
                 nowhere = np.zeros(1, dtype=int)
                 memory.learn(Episode(nowhere, nowhere, row[None], np.array([reward]), nowhere))
+        return self.scores[-1][int(np.argmax(before))]
 
     def _renew(self, dim: int) -> None:
         weights, last = self.weights, self.memories[-1]

@@ -42,7 +42,7 @@ def load(path: str | os.PathLike[str], *, features: Any = None) -> Any:
     """Return the agent that was saved at `path`; it continues as if it had never stopped.
 
     It does so bit for bit with the same installation on the same kind of processor, except for the last
-    digits of bandits with 150 dimensions and more. `features` are for an `EpisodicAgent` whose map no file
+    digits of bandits with 64 dimensions and more. `features` are for an `EpisodicAgent` whose map no file
     can describe: those it was made with. A file that is damaged, not an agent's, or of another format is a
     `ValueError`.
     """

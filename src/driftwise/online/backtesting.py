@@ -129,6 +129,7 @@ def backtest(
     if not (lengths or windows):
         raise ArgumentError("memories", "have at least one length, unless there are windows", memories)
     agent = adaptive_lin_ucb(Spec.bandit(dim=features.shape[1], num_arms=1), ridge=ridge)
+    assert isinstance(agent, MixtureOfMemories)
     names = [*map(str, lengths), *(f"window {length}" for length in windows), "all"]
     rates = np.array([*(1 - 1 / length for length in lengths), *(1.0 for _ in windows), 1.0])
     by_window = dict(enumerate(windows, start=len(lengths)))

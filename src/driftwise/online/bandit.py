@@ -15,21 +15,13 @@ from driftwise.base.part import require_single
 from driftwise.base.resources import register_for_fork
 from driftwise.base.times import Duration, Timestamp, to_timestamp
 from driftwise.base.types import Spec
-from driftwise.base.validation import ArgumentError, require_count, require_number, require_plain
+from driftwise.base.validation import ArgumentError, require_number, require_plain
 from driftwise.online import agent_files, limits
 from driftwise.online.bandit_files import BanditSettings, SavedBandit, bandit_content, restore_bandit
 from driftwise.online.deciders import make_decider
 from driftwise.online.deciders.clock_decider import uses_clock
 from driftwise.online.deciders.definition import Choice, Offer
-from driftwise.online.decisions import (
-    Decision,
-    Entry,
-    Outcome,
-    PendingDecisions,
-    Waiting,
-    as_id,
-    require_feedback,
-)
+from driftwise.online.decisions import Decision, Entry, Outcome, PendingDecisions, Waiting, as_batch, as_id
 from driftwise.online.hints import find_hints
 from driftwise.online.limits import RewardRange
 from driftwise.online.renewal import renew_state, require_coordinates
@@ -127,15 +119,14 @@ class Bandit(SavedBandit):
     def summary(self) -> Summary:
         """Return numbers to watch: how much is known, how good predictions are, and whether rewards drift."""
         with self._lock:
-            decisions, expired = self._pending.num_decisions, self._pending.num_expired
-            pending, samples = len(self._pending.waiting), self._num_rounds - decisions
-            fields = summary_fields(self.agent, self._decider.state, self._gauge, missing=math.nan)
-            fields |= dict(pending=pending, rewards=decisions - expired - pending, samples=samples)
-            last = self._gauge, self._offered, decisions, pending
-            hints = tuple(find_hints(self.agent, self._decider.state, *last))
-            outside = int(self._gauge.outside)
-            fields |= dict(outside=outside, hints=hints, maps=map_weights(self.agent, self._decider.state))
-            return Summary(decisions=decisions, expired=expired, **fields)
+            agent, state, gauge, pending = self.agent, self._decider.state, self._gauge, self._pending
+            decisions, expired, waiting = pending.num_decisions, pending.num_expired, len(pending.waiting)
+            fields = summary_fields(agent, state, gauge, missing=math.nan)
+            fields |= dict(decisions=decisions, expired=expired, pending=waiting, outside=int(gauge.outside))
+            hints = tuple(find_hints(agent, state, gauge, self._offered, decisions, waiting))
+            samples, rewards = self._num_rounds - decisions, decisions - expired - waiting
+            maps = map_weights(agent, state)
+            return Summary(rewards=rewards, samples=samples, hints=hints, maps=maps, **fields)
 
     def diagnostics(self) -> dict[str, float]:
         """Return numbers of the agent by name, after the last reward: `alarms` is 1 if that was one."""
@@ -196,25 +187,30 @@ class Bandit(SavedBandit):
             if not isinstance(entry, Entry):
                 self._pending.find("id", [id], strict=strict)  # which raises the error
                 return entry
-            reward = self._range.clip(reward, self._gauge)
-            limits.run_silently(self._absorb, entry.choice, reward, entry.time, 1.0)
+            reward = self._observe(entry.choice, self._range.clip(reward, self._gauge))
+            limits.run_silently(self._decider.learn, entry.choice, reward, entry.time)
             self._pending.remove([id], Outcome.REPEATED)
             return Outcome.LEARNT
 
     def learn_many(self, ids: Any, rewards: Any, *, strict: bool = True) -> list[Outcome]:
         """Learn the rewards of many decisions that came together, and return the outcome of each.
 
-        Adaptive bandits learn them in one update, or in parts where they are more than 256: each is forecast
-        from what was known before all of them, and is a tick of forgetting in the order of decisions. Other
-        algorithms learn them one after another, in this order. `strict` is as in `learn`. Where any argument
-        is wrong, nothing is learnt.
+        Linear adaptive bandits learn them in one update, or in parts where they are more than 256: each is
+        forecast from what was known before all of them, and is a tick of forgetting in the order of
+        decisions. Other algorithms, and all that forget by the clock, learn them one after another, in this
+        order. `strict` is as in `learn`. Where any argument is wrong, nothing is learnt.
         """
-        ids, rewards = require_feedback(ids, rewards)
+        ids, rewards = as_batch(ids, rewards)
         with self._lock:
             found = self._pending.find("ids", ids, strict=strict)
-            known = zip(ids, found, rewards, strict=True)
-            batch = {id: (entry, reward) for id, entry, reward in known if isinstance(entry, Entry)}
-            limits.run_silently(self._absorb_many, sorted(batch.values(), key=lambda pair: pair[0].number))
+            batch = dict[str, tuple[Entry, float]]()
+            for id, entry, reward in zip(ids, found, rewards, strict=True):
+                if isinstance(entry, Entry):
+                    batch[id] = entry, self._range.clip(reward, self._gauge)
+            entries = sorted(batch.values(), key=lambda pair: pair[0].number)
+            choices, times = [entry.choice for entry, _ in entries], [entry.time for entry, _ in entries]
+            learnt = [self._observe(entry.choice, reward) for entry, reward in entries]
+            limits.run_silently(self._decider.learn_many, choices, learnt, times)
             self._pending.remove(batch, Outcome.REPEATED)
             return [Outcome.LEARNT if isinstance(entry, Entry) else entry for entry in found]
 
@@ -233,7 +229,7 @@ class Bandit(SavedBandit):
             for row, reward, weight, moment in zip(samples.features, rewards, weights, moments, strict=True):
                 if weight:
                     choice = self._decider.offer(row[None], self._num_rounds, moment).choice(0)
-                    self._absorb(choice, reward, moment, weight)
+                    self._decider.learn(choice, self._observe(choice, reward), moment, weight)
                     self._num_rounds += 1
 
     def scores(self, features: Any, *, time: Timestamp | None = None) -> np.ndarray:
@@ -244,10 +240,7 @@ class Bandit(SavedBandit):
 
     def top(self, features: Any, k: int, *, time: Timestamp | None = None) -> list[int]:
         """Return the `k` arms of the highest scores, the best first. Nothing is decided."""
-        scores = self.scores(features, time=time)
-        if require_count("k", k) > len(scores):
-            raise ArgumentError("k", f"be at most the number of arms, {len(scores)}", k)
-        return np.argsort(-scores, kind="stable")[:k].tolist()
+        return limits.best_of(self.scores(features, time=time), k)
 
     def renew(self, coordinates: Any, *, name: str | None = None) -> int:
         """Reset the weights of some coordinates of the features, as for a new arm in the place of another.
@@ -274,22 +267,12 @@ class Bandit(SavedBandit):
         waiting = None if sums is None else sums.gram(self._pending.num_decisions)
         return self._decider.offer(arms, self._num_rounds, moment, waiting)
 
-    def _absorb(self, choice: Choice, reward: float, moment: float, weight: float) -> None:
-        """Learn the reward of a choice, clipped if it is an outlier."""
+    def _observe(self, choice: Choice, reward: float) -> float:
+        """Return the reward to learn for a choice, clipped if it is an outlier; the gauge has its error."""
         predicted = choice.value - choice.bonus
         reward = self._range.clip_outlier(reward, predicted, self._gauge)
-        self._decider.learn(choice, reward, moment, weight)
         self._gauge.observe(reward - predicted, choice.bonus)
-
-    def _absorb_many(self, batch: Sequence[tuple[Entry, float]]) -> None:
-        """Learn the rewards of decisions that came together, the oldest first."""
-        rewards = [self._range.clip(reward, self._gauge) for _, reward in batch]
-        choices, times = [entry.choice for entry, _ in batch], [entry.time for entry, _ in batch]
-        for i, choice in enumerate(choices):
-            predicted = choice.value - choice.bonus
-            rewards[i] = self._range.clip_outlier(rewards[i], predicted, self._gauge)
-            self._gauge.observe(rewards[i] - predicted, choice.bonus)
-        self._decider.learn_many(choices, rewards, times)
+        return reward
 
     def _rewards(self, samples: limits.Samples, *, timed: bool) -> list[float]:
         """Return the rewards of samples as they are learnt; raise an error if they cannot be."""
@@ -304,10 +287,7 @@ class Bandit(SavedBandit):
         return bandit_content(self, _KIND)
 
     @classmethod
-    def from_file(cls, file: agent_files.AgentFile, features: None = None) -> Self:
-        """Return the bandit of a file; it has no features of its own."""
-        if features is not None:
-            raise ArgumentError("features", f"be left out for a {_KIND}", features)
+    def _restore(cls, file: agent_files.AgentFile) -> Self:
         restore_bandit(bandit := object.__new__(cls), file)
         return bandit
 

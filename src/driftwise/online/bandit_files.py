@@ -85,6 +85,18 @@ class SavedBandit(ABC):
     def _content(self) -> agent_files.AgentFile:
         """Return all that is needed to go on; the caller holds `_writing`."""
 
+    @classmethod
+    @abstractmethod
+    def _restore(cls, file: agent_files.AgentFile) -> Self:
+        """Return the bandit of a file."""
+
+    @classmethod
+    def from_file(cls, file: agent_files.AgentFile, features: None = None) -> Self:
+        """Return the bandit of a file, which has all but what its caller keeps."""
+        if features is not None:
+            raise ArgumentError("features", f"be left out for a {file.description['kind']}", features)
+        return cls._restore(file)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to go on; the file at `path` is replaced at once, or stays as it was.
 

@@ -166,8 +166,11 @@ class PendingDecisions:
     def find(self, argument: str, ids: Sequence[str], *, strict: bool) -> list[Entry | Outcome]:
         """Return decisions by their ids, or outcomes of those that do not wait, which `strict` refuses."""
         found = dict[str, Entry | Outcome]()
-        entries = [Outcome.REPEATED if id in found else found.setdefault(id, self.get(id)) for id in ids]
-        for id, entry in zip(ids, entries, strict=True):
+        entries = list[Entry | Outcome]()
+        for id in ids:
+            entry = Outcome.REPEATED if isinstance(found.get(id), Entry) else self.get(id)
+            entries.append(entry)
+            found.setdefault(id, entry)
             if strict and not isinstance(entry, Entry):
                 why = "it is there twice" if isinstance(found[id], Entry) else self.reason(entry)
                 expected = "be of a decision that waits for its reward"
@@ -217,7 +220,7 @@ def as_id(id: Any, argument: str = "id") -> str:
     raise ArgumentError(argument, expected, id)
 
 
-def require_feedback(ids: Any, rewards: Any) -> tuple[list[str], list[float]]:
+def as_batch(ids: Any, rewards: Any) -> tuple[list[str], list[float]]:
     """Return the ids of decisions and as many rewards, checked."""
     if isinstance(ids, str) or not isinstance(ids, Iterable):
         raise ArgumentError("ids", "be those of many decisions, in a list", ids)

@@ -47,7 +47,7 @@ def find_hints(
     if memory >= _SAMPLES * dim and _variance_ratio(moments, dim, noise) < _CHANCE:
         yield (
             "The features explain no more of the rewards than chance would: add features that tell good arms "
-            "from bad ones, or products of those you have."
+            "from bad ones, or products of those you have, as `expand='auto'` of adaptive bandits does."
         )
 
 

@@ -15,7 +15,7 @@ from driftwise.base.arrays import map_tree
 from driftwise.base.resources import format_bytes, free_memory, require_memory
 from driftwise.base.times import to_timestamp, to_timestamps
 from driftwise.base.types import FeatureTable, Key
-from driftwise.base.validation import ArgumentError, as_array, require_array, require_number
+from driftwise.base.validation import ArgumentError, as_array, require_array, require_count, require_number
 
 if TYPE_CHECKING:
     from driftwise.online.summary import Gauge
@@ -79,6 +79,13 @@ def require_samples(features: Any, reward: Any, weight: Any, time: Any, dim: int
     require_within("weight", weights, _LARGEST_WEIGHT)
     weights, times = (np.broadcast_to(array, len(rows)) for array in (weights, times))
     return Samples(rows, rewards.reshape(-1), weights, times)
+
+
+def best_of(scores: np.ndarray, k: int) -> list[int]:
+    """Return the numbers of the `k` highest scores, the best first."""
+    if require_count("k", k) > len(scores):
+        raise ArgumentError("k", f"be at most the number of arms, {len(scores)}", k)
+    return np.argsort(-scores, kind="stable")[:k].tolist()
 
 
 def require_reward(reward: Any) -> float:

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from driftwise.algorithms.algorithm import find_algorithm
 from driftwise.base.part import from_config, to_config
 from driftwise.base.times import Timestamp, to_timestamp
 from driftwise.base.validation import ArgumentError, require_instance
@@ -16,7 +17,7 @@ from driftwise.online.bandit_files import SavedBandit, bandit_content
 from driftwise.online.decisions import Outcome, Waiting, as_id
 from driftwise.online.encoding import Encoder
 from driftwise.online.encoding.encoder import ArmBlocks, iterate_rows
-from driftwise.online.limits import require_samples
+from driftwise.online.limits import best_of, require_samples
 from driftwise.online.named_arms import ArmSettings, ArmSlots, NamedDecision
 from driftwise.online.renewal import keeps_samples
 from driftwise.online.summary import Summary
@@ -58,7 +59,8 @@ class NamedBandit(SavedBandit):
         if "dim" in settings:
             raise ArgumentError("dim", "be left out: encoders and max_arms make it", settings["dim"])
         encoding = ArmSettings(own, shared, max_arms, when_full)
-        if shared is None and settings.get("expand", "no") != "no":
+        expands = settings.get("expand", "no") != "no" and find_algorithm(algorithm).takes("blocks")
+        if expands and shared is None:
             settings = {"blocks": max_arms} | settings
         bandit = Bandit(algorithm, dim=encoding.dim, **settings)
         if when_full == "retire" and None not in (own, shared) and keeps_samples(bandit.state):
@@ -175,11 +177,8 @@ class NamedBandit(SavedBandit):
 
     def top(self, context: Row | None, arms: Names, k: int, *, time: Timestamp | None = None) -> list[str]:
         """Return the `k` arms of the highest scores, the best first. Nothing is decided."""
-        names, encoded = self._encode(context, arms)
-        with self.bandit._lock:
-            blocks = encoded._replace(slots=self._slots.look_up(names))
-            best = self.bandit.top(blocks.features, k, time=time)
-        return [names[i] for i in best]
+        scores = self.scores(context, arms, time=time)
+        return [[*scores][i] for i in best_of(np.array([*scores.values()]), k)]
 
     def retire(self, arm: str | int) -> int:
         """Remove an arm and free its slot, and return how many of its decisions expire.
@@ -197,10 +196,7 @@ class NamedBandit(SavedBandit):
         return self.bandit
 
     @classmethod
-    def from_file(cls, file: agent_files.AgentFile, features: None = None) -> Self:
-        """Return the bandit of a file, which has its encoders."""
-        if features is not None:
-            raise ArgumentError("features", f"be left out for a {_KIND}", features)
+    def _restore(cls, file: agent_files.AgentFile) -> Self:
         encoding = require_instance("arms", from_config(file.description["arms"]), ArmSettings)
         inner = require_instance("bandit", file.description["bandit"], dict)
         bandit, named = Bandit.from_file(file._replace(description=inner)), object.__new__(cls)

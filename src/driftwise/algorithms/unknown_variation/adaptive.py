@@ -124,7 +124,7 @@ def adaptive_lin_ucb(
     expand: Expand = "no",
     blocks: int = 1,
     **mixing: Unpack[Mixing],
-) -> MixtureOfMemories | Any:  # `MixtureOfMaps` where features are expanded
+) -> MixtureOfMemories | MixtureOfMaps:
     r"""Linear UCB that knows neither how fast to forget nor how large the noise is.
 
     Candidates are regressions with memories of 8, 16, …, 4096 rounds, and one that never forgets. Each
@@ -156,7 +156,7 @@ def adaptive_lin_ts(
     expand: Expand = "no",
     blocks: int = 1,
     **mixing: Unpack[Mixing],
-) -> MixtureOfMemories | Any:  # `MixtureOfMaps` where features are expanded
+) -> MixtureOfMemories | MixtureOfMaps:
     r"""Thompson sampling that knows neither how fast to forget nor how large the noise is.
 
     A memory is drawn with its weight, then a parameter from its posterior.

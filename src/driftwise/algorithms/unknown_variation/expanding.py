@@ -1,4 +1,4 @@
-"""A mixture of feature maps: the same bandit on the features as given, on products and on waves of them."""
+"""A mixture of feature maps: the same bandit on features as given, with products, with Fourier features."""
 
 import functools
 import math

@@ -1,12 +1,16 @@
 """Rewards that came together, which the memories of a mixture learn in one update."""
 
-from typing import NamedTuple
+import operator
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftwise.base.arrays import solve_or_nan, solve_rows_or_nan
-from driftwise.online.deciders.definition import Pair
-from driftwise.online.deciders.memories import Sums
+from driftwise.algorithms.unknown_variation.mixture import FIRST_CLIPPED
+from driftwise.base.arrays import map_tree, solve_or_nan, solve_rows_or_nan
+from driftwise.base.types import Forecast
+from driftwise.online.deciders.common_noise import CommonNoise
+from driftwise.online.deciders.memories import MixtureNumbers, Sums
+from driftwise.parts.noise import ErrorSums
 
 _DEVIATION = 0.6745  # the median of a standard normal's absolute value
 
@@ -18,6 +22,42 @@ class LearntBatch(NamedTuple):
     stats: np.ndarray  # [6] as in `MixtureNumbers`
     squares: np.ndarray  # [n] of the forecasts, whose mean is the noise's variance
     log_volume: float  # log |C|
+
+
+def learn_part(
+    noise: CommonNoise, numbers: MixtureNumbers, rows: np.ndarray, rewards: np.ndarray, tick: int
+) -> tuple[MixtureNumbers, float]:
+    """Return what memories have learnt after rewards that were forecast together, up to a tick.
+
+    The noise learns them too. The limit of outliers follows from it or, where that is larger, from the
+    median of these errors. The weights are shared out once. The number is the score of the heaviest memory.
+    """
+    agent, num, (sums, stats, log_weights) = noise.agent, len(rows), numbers
+    base: Any = agent.base
+    memories = [map_tree(operator.itemgetter(j), sums) for j in range(len(log_weights))]
+    weights, count = np.exp(log_weights), noise.errors.count
+    heaviest = int(weights.argmax())
+    leader = memories[heaviest]
+    mapped = solve_rows_or_nan(leader.gram, rows)
+    error, doubt = rewards - mapped.dot(leader.cross), 1 + np.vecdot(mapped, rows)
+    spread = noise.variance if count >= FIRST_CLIPPED else 0.0
+    if num > FIRST_CLIPPED:
+        spread = max(spread, np.median(error * error / doubt).item() / _DEVIATION**2)
+    limit = noise.outlier_limit(spread, count + num - 1) * np.sqrt(doubt)
+    rewards = rewards + (error.clip(-limit, limit) - error)
+
+    rates, ridges, scatter = base.forgetting.rate, base.ridge, rows.T.dot(rows)
+    given = zip(memories, stats.T, rates, ridges, strict=True)
+    learnt = [learn_batch(*memory, rows, rewards, scatter) for memory in given]
+    sums, stats, squares, log_volumes = map_tree(lambda *leaves: np.stack(leaves), *learnt)
+    square, scores = weights.dot(squares.mean(axis=1)).item(), np.zeros(len(learnt))
+    noise.absorb(square, num - 1)  # the noise before the last of them
+    if noise.variance > 0:
+        errors, forecast = ErrorSums(*map(np.asarray, noise.errors)), Forecast(np.sqrt(squares), np.zeros(1))
+        scores = agent.noise.score(errors, forecast).sum(axis=1) - 0.5 * log_volumes
+    noise.absorb(square, 1)
+    log_weights = agent.sharing.update(log_weights, scores, tick)
+    return MixtureNumbers(sums, np.ascontiguousarray(stats.T), log_weights), scores.item(heaviest)
 
 
 def learn_batch(
@@ -66,17 +106,6 @@ def learn_batch(
     gram = _shrink(sums.gram, kept, ridge) + scatter
     cross = kept * sums.cross + (weights * rewards).dot(rows)
     return LearntBatch(Sums(gram, gram_sq, cross), stats, squares, log_volume)
-
-
-def forecast_rows(sums: Sums, rows: np.ndarray, rewards: np.ndarray) -> Pair:
-    """Return errors and variances `[n]` of rewards in one memory, each without the others."""
-    mapped = solve_rows_or_nan(sums.gram, rows)
-    return rewards - mapped.dot(sums.cross), np.vecdot(mapped, rows)
-
-
-def robust_variance(error: np.ndarray, variance: np.ndarray) -> float:
-    """Return the noise's variance by the median of the errors, which few outliers cannot change."""
-    return float(np.median(error * error / (1 + variance))) / _DEVIATION**2
 
 
 def _shrink(matrix: np.ndarray, kept: float, ridge: float) -> np.ndarray:

@@ -11,8 +11,8 @@ class FeatureBlocks:
 
     It is the elimination tree of the pairs that have met in samples: the parent of a coordinate is the first
     that follows it in its row of Cholesky's factor. Those that met fewest come first, unless the order is to
-    be kept. So coordinates that have all met are a path, and a constant is above all that it has met. One
-    that has met no other is put beside the one with the nearest number that has: it may meet the same.
+    be kept. So coordinates that have all met are a path, and a constant is above all that it has met. A
+    coordinate that has met no other is placed beside the nearest that has, whose pairs may be its own later.
     """
 
     def __init__(self, met: np.ndarray, *, in_order: bool = False) -> None:
@@ -73,10 +73,8 @@ def _parents(met: np.ndarray, order: np.ndarray, places: np.ndarray) -> np.ndarr
     """Return places of parents in the elimination tree `[d + 1]`, `d` for none, of those at some places."""
     upper = np.triu(met.take(order[places], axis=0).take(order[places], axis=1), 1)
     packed = np.packbits(upper, axis=1, bitorder="little")
-    rows, parents = (
-        [int.from_bytes(row.tobytes(), "little") for row in packed],
-        np.full(len(met) + 1, len(met)),
-    )
+    rows = [int.from_bytes(row.tobytes(), "little") for row in packed]
+    parents = np.full(len(met) + 1, len(met))
     for number, row in enumerate(rows):  # sets of numbers, as bits
         if row:
             first = row & -row

@@ -68,9 +68,6 @@ class ClockDecider(Decider):
         self._rounds.state = state
         return self._rounds.offer(arms, number, waiting=waiting)._replace(planned=None)
 
-    def expect(self, choice: Choice) -> None:
-        """Do nothing: offers only read."""
-
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         agent, features, share = self.agent, choice.features, None
         if not self._mixes:

@@ -94,20 +94,14 @@ class CompiledMixture:
     def bounds(self, j: int, arms: np.ndarray, width: Width) -> Pair:
         if arms.size < MANY_NUMBERS or self.blocks is not None:
             index, bonus = np.empty(len(arms)), np.empty(len(arms))
-            radius, _, variance, waiting = width
-            gram, scale = waiting or (None, None)
-            arms = np.ascontiguousarray(arms)
-            if self._kernel.bounds(j, radius, variance, gram, scale, arms, index, bonus):
+            if self._kernel.bounds(j, *_arguments(arms, width), index, bonus):
                 return index, bonus
         return upper_bounds(*self.memory(j).estimate(arms, width), width.radius)
 
     def spread(self, j: int, arms: np.ndarray, width: Width) -> Pair:
         if self.blocks is not None and not self._squared:
             mean, rows = np.empty(len(arms)), np.empty(arms.shape)
-            radius, _, variance, waiting = width
-            gram, scale = waiting or (None, None)
-            arms = np.ascontiguousarray(arms)
-            if self._kernel.spread(j, radius, variance, gram, scale, arms, mean, rows):
+            if self._kernel.spread(j, *_arguments(arms, width), mean, rows):
                 return mean, rows
         return self.memory(j).spread(arms, width)
 
@@ -119,6 +113,10 @@ class CompiledMixture:
             squared_error = self._kernel.learn_forecast(*sample, error, variance)
         self.heaviest = self._kernel.heaviest
         return squared_error
+
+    def with_numbers(self, numbers: MixtureNumbers) -> Any:
+        """Return a mixture of the same form with other numbers."""
+        return CompiledMixture(*self._given, numbers, self.blocks)
 
     def arranged(self, blocks: FeatureBlocks) -> Any:
         """Return the mixture with entries for blocks that cover more, or another where they are too large."""
@@ -134,3 +132,8 @@ class CompiledMixture:
         sums = Sums(gram, gram_sq if self._squared else None, np.empty(self._dim))
         self._kernel.read(j, *sums)
         return sums
+
+
+def _arguments(arms: np.ndarray, width: Width) -> tuple[Any, ...]:
+    gram, scale = width.waiting or (None, None)
+    return width.radius, width.variance, gram, scale, np.ascontiguousarray(arms)

@@ -129,7 +129,8 @@ class Decider(Protocol):
         ...
 
     def expect(self, choice: Choice) -> None:
-        """Prepare for a choice that waits: after this, offers only read, with this choice in `waiting`."""
+        """Prepare for a choice that waits, after which offers only read; nothing to do by default."""
+        return
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         """Learn a choice's mean of `weight` rewards, 1 except for agents with `takes_counts`."""
@@ -162,9 +163,6 @@ class PlannedDecider(Decider):
         names = "q", "bonus", "policy"
         index, bonus, policy = (np.mean([getattr(plan, n)[0, 0] for plan in plans], axis=0) for n in names)
         return Offer(arms, index, bonus, policy, policy, (table, plans))
-
-    def expect(self, choice: Choice) -> None:
-        """Do nothing: offers only read."""
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         assert choice.planned is not None

@@ -107,9 +107,6 @@ class LeastSquaresDecider(Decider):
         squares = np.vecdot(mapped, arms if self._gram_sq is None else mapped.dot(self._gram_sq))
         return Offer.of_best(arms, *upper_bounds(mapped.dot(self._cross), squares, radius), self.agent)
 
-    def expect(self, choice: Choice) -> None:
-        """Do nothing: offers only read."""
-
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         state, features, share, caution = self._state, choice.features, None, self.agent.caution
         if caution is not None:  # by no anchor: sums are the same bits after a restart, anchors are not

@@ -1,5 +1,6 @@
 """The fast form of mixtures of feature maps: a decider for each map, of which the heaviest decides."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -49,5 +50,19 @@ class MapsDecider(Decider):
             own = choice._replace(features=map_features(name, choice.features, self.agent.blocks))
             scores.append(decider.score(own, reward, weight))
             decider.learn(own, reward, time, weight)
-        weighed = self.agent.weigh(self._log_weights, np.array(scores), self._tick)
-        self._log_weights, self._tick = weighed[0], np.array(weighed[1])
+        self._weigh(scores, 1)
+
+    def learn_many(self, choices: Sequence[Choice], rewards: Sequence[float], times: Sequence[float]) -> None:
+        """Learn rewards that came together as each map's decider does, and weigh the maps once."""
+        if len(choices) < max(decider.least_batch for decider in self._deciders.values()):
+            super().learn_many(choices, rewards, times)
+            return
+        rows, targets, scores = np.array([choice.features for choice in choices]), np.array(rewards), []
+        for name, decider in self._deciders.items():
+            scores.append(decider.learn_batch(map_features(name, rows, self.agent.blocks), targets))
+        self._weigh(scores, len(rows))
+
+    def _weigh(self, scores: list[float], num: int) -> None:
+        """Update the weights by the scores of so many rewards together."""
+        self._log_weights, tick = self.agent.weigh(self._log_weights, np.array(scores), self._tick + num - 1)
+        self._tick = np.array(tick)

@@ -175,6 +175,7 @@ class NumpyMixture:
     def __init__(
         self, rates: Array, ridges: Array, prior: Array, numbers: MixtureNumbers, kind: Any = BatchedMemories
     ) -> None:
+        self._given, self._kind = (rates, ridges, prior), kind
         self._memories, square, ones = kind(rates, ridges, numbers.sums), rates**2, np.ones(len(rates))
         self._ones, self._worst = ones, MAX_SQUARE * ones
         self._factors = np.stack([rates, square, rates, square, rates, ones])
@@ -191,6 +192,10 @@ class NumpyMixture:
     def numbers(self) -> MixtureNumbers:
         """The sums, statistics and weights as they are now."""
         return MixtureNumbers(self._memories.sums, self.stats, self.log_weights)
+
+    def with_numbers(self, numbers: MixtureNumbers) -> Any:
+        """Return a mixture of the same form with other numbers."""
+        return NumpyMixture(*self._given, numbers, self._kind)
 
     def memory(self, j: int) -> Any:
         """Return the regression of memory `j`."""

@@ -60,9 +60,6 @@ class MirrorDescentDecider(Decider):
         bonus = scores - self._link.mean(mean)
         return Offer.of_best(arms, scores if mixes else index, bonus, self.agent)._replace(scores=scores)
 
-    def expect(self, choice: Choice) -> None:
-        """Do nothing: offers only read."""
-
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
         x = choice.features
         if self._mixture is None:

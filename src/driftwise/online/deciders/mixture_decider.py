@@ -1,7 +1,6 @@
 """The fast form of mixtures of memories: all of them learn at once, and one of them decides."""
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,8 +8,6 @@ import numpy as np
 
 from driftwise.algorithms.unknown_variation.mixture import (
     CONSTANT,
-    EARLY,
-    FIRST_CLIPPED,
     MixtureOfMemories,
     MixtureState,
     feature_unit,
@@ -18,15 +15,16 @@ from driftwise.algorithms.unknown_variation.mixture import (
 from driftwise.base.arrays import map_tree
 from driftwise.base.part import index_part
 from driftwise.base.random import draw_normal, fold
-from driftwise.base.types import Forecast, Key, Moments, Radius
+from driftwise.base.types import Key, Moments, Radius
 from driftwise.online.deciders.anchors import MIN_ANCHORED_DIM, anchor_life
-from driftwise.online.deciders.batches import forecast_rows, learn_batch, robust_variance
+from driftwise.online.deciders.batches import learn_part
+from driftwise.online.deciders.common_noise import CommonNoise, noise_sums
 from driftwise.online.deciders.compiled_mixture import make_mixture
 from driftwise.online.deciders.definition import Choice, Decider, Offer, Pair, RoundDraws
 from driftwise.online.deciders.memories import MixtureNumbers, Sums, WaitingGram, Width
 from driftwise.online.limits import first_state, not_finite
 from driftwise.parts import ConfidenceRadius, Thompson
-from driftwise.parts.noise import MAX_SQUARE, ErrorSums, NoiseSums
+from driftwise.parts.noise import MAX_SQUARE, ErrorSums
 from driftwise.parts.radii import GrowingRadius
 
 LARGEST_PART = 256  # rewards that are forecast together
@@ -55,7 +53,7 @@ class MixtureDecider(Decider):
         self._prior = np.array(agent.sharing.prior(state.log_weights))
         self._dim, self._extends = base.spec.dim, agent.origin == "learnt"
         is_large = self._dim >= MIN_ANCHORED_DIM
-        self._least_batch = anchor_life(self._dim) if is_large else 2  # with fewer, anchors go on
+        self.least_batch = anchor_life(self._dim) if is_large else 2  # with fewer, anchors go on
         self._learns_prior = base.prior == "learnt"
         self._rows, self._sample = _extended_rows(0, self._dim), _extended_rows(1, self._dim)
         self.state = state
@@ -68,40 +66,31 @@ class MixtureDecider(Decider):
         errors = ErrorSums(error_weight, squares, total, ticks)
         sums = gram[:, None], None if gram_sq is None else gram_sq[:, None], cross[:, None, :, None]
         counts = ticks, weight, weight_sq, own.base.epoch, own.base.memory
-        base = Moments(*sums, own.base.ridge, *counts, _noise_sums(own.base.noise, errors, error_weight_sq))
-        noise = _noise_sums(own.noise, self._errors, self._error_weight_sq)
-        own = own._replace(base=base, log_weights=log_weights, tick=np.array(self._tick), noise=noise)
-        return own._replace(origin=np.array(self._origin), unit=np.array(self._unit))
+        base = Moments(*sums, own.base.ridge, *counts, noise_sums(own.base.noise, errors, error_weight_sq))
+        tick, origin, unit = map(np.array, (self._tick, self._origin, self._unit))
+        return MixtureState(base, log_weights, tick, origin, unit, self._noise.sums)
 
     @state.setter
     def state(self, state: MixtureState) -> None:
         """Copy the state into arrays of its own and Python's numbers."""
         own = map_tree(lambda leaf: np.array(leaf, order="C"), state)
         base, (moments, total) = own.base, own.base.noise
-        self._state = own._replace(
-            base=base._replace(gram=None, gram_sq=None, cross=None)
-        )  # these may be large
+        self._state = own._replace(base=base._replace(gram=None, gram_sq=None, cross=None))  # may be large
         errors = moments.weight, moments.weight_sq, moments.cross.ravel(), total.ravel()
         gram_sq = None if base.gram_sq is None else base.gram_sq[:, 0]
         sums = Sums(base.gram[:, 0], gram_sq, base.cross[:, 0, :, 0])
         numbers = MixtureNumbers(sums, np.stack([base.weight, base.weight_sq, *errors]), own.log_weights)
-        self._mixture = self._make_mixture(numbers)
-        self._tick, self._origin, self._unit = int(own.tick), own.origin.item(), own.unit.item()
-        common, total = own.noise
-        self._errors = ErrorSums(common.gram.item(), common.cross.item(), total.item(), common.tick.item())
-        self._error_weight_sq = common.weight_sq.item()
-        self._variance = self.agent.noise.variance(self._errors)
-
-    def _make_mixture(self, numbers: MixtureNumbers, blocks: Any = None) -> Any:
         given = self._rates, self._ridges, self._prior, numbers
-        return make_mixture(*given, blocks, in_order=self._samples)
+        self._mixture = make_mixture(*given, in_order=self._samples)
+        self._tick, self._origin, self._unit = int(own.tick), own.origin.item(), own.unit.item()
+        self._noise = CommonNoise(self.agent, own.noise)
 
     def offer(
         self, arms: np.ndarray, number: int, time: float = 0.0, waiting: np.ndarray | None = None
     ) -> Offer:
         unit, rows, scaled = 1.0, arms, None
         if self._extends:
-            unit, (rows, given) = math.sqrt(self._variance) or 1.0, self._rows
+            unit, (rows, given) = math.sqrt(self._noise.variance) or 1.0, self._rows
             if len(rows) != len(arms):
                 self._rows = rows, given = _extended_rows(len(arms), self._dim)
             length = self._unit
@@ -161,18 +150,12 @@ class MixtureDecider(Decider):
 
     def score(self, choice: Choice, reward: float, weight: float = 1.0) -> float:
         """Return the score of a sample, as `score_episode` does, where widths are by the inverse gram."""
-        row, variance, noise = choice.features, self._variance, self.agent.noise
-        if not variance > 0:
-            return 0.0
-        if self._extends:
-            state = self._state if self._tick else self.agent.set_origin(self._state, row, reward)
-            unit, origin = (self._unit, self._origin) if self._tick else (state.unit, state.origin)
-            (row,), (given,) = self._sample
-            np.divide(choice.features, unit, given)
-            reward -= origin
-        bound, spread = self._mixture.bounds(self._mixture.heaviest, row[None], Width(1.0))
-        error, doubt = reward - (bound - spread).item(), weight * spread.item() ** 2
-        degrees = noise.capped_degrees(self._errors)
+        variance, degrees = self._noise.variance, self._noise.degrees
+        if not (self._tick and variance > 0):
+            return 0.0  # the unit of rewards is not known
+        row = self._extend(choice.features, self._unit)[None]
+        bound, spread = self._mixture.bounds(self._mixture.heaviest, row, Width(1.0))
+        error, doubt = reward - self._origin - (bound - spread).item(), weight * spread.item() ** 2
         square = min(weight * error * error / (1 + doubt) / (degrees * variance), MAX_SQUARE)
         top = math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)
         top -= 0.5 * math.log(math.pi * degrees * variance)
@@ -180,115 +163,69 @@ class MixtureDecider(Decider):
 
     def expect(self, choice: Choice) -> None:
         if self._mixture.blocks is not None:
-            features = choice.features
-            if self._extends:
-                (features,), (given,) = self._sample
-                given[:] = choice.features  # in any unit
-            self._cover(features)
+            self._cover(self._extend(choice.features, 1.0))
+
+    def _extend(self, features: np.ndarray, unit: float) -> np.ndarray:
+        """Return features as bases see them, valid until the next call."""
+        if not self._extends:
+            return features
+        (row,), (given,) = self._sample
+        np.divide(features, unit, given)
+        return row
 
     def _cover(self, features: np.ndarray) -> None:
-        """Let the mixture have entries for all pairs of a sample."""
-        if not self._mixture.blocks.covers(features):
-            self._mixture = self._mixture.arranged(self._mixture.blocks.extended())
+        """Let a mixture with blocks have entries for all pairs of a sample."""
+        blocks = self._mixture.blocks
+        if blocks is not None and not blocks.covers(features):
+            self._mixture = self._mixture.arranged(blocks.extended())
 
     def learn(self, choice: Choice, reward: float, time: float = 0.0, weight: float = 1.0) -> None:
-        features, agent = choice.features, self.agent
-        if self._extends:
-            if not self._tick:
-                self._set_origin(features, reward)
-            reward -= self._origin
-            (features,), (given,) = self._sample
-            np.divide(choice.features, self._unit, given)
+        noise, tick = self._noise, self._tick + 1
+        if tick == 1:
+            self._set_origin(choice.features, reward)
+        features, reward = self._extend(choice.features, self._unit), reward - self._origin
         if weight != 1:  # √n times the mean of n rewards has the noise of one
             root = math.sqrt(weight)
             features, reward = root * features, root * reward
-        if self._mixture.blocks is not None:
-            self._cover(features)
-        degrees, variance = agent.noise.capped_degrees(self._errors), self._variance
-        share, limit = (
-            agent.sharing.share_at(self._tick + 1),
-            self._outlier_limit(variance, self._errors.count),
-        )
-        square = self._mixture.learn(features, reward, weight, degrees, degrees * variance, share, limit)
-        self._absorb_noise(square, 1)
-        self._tick += 1
+        self._cover(features)
+        scale, share = noise.degrees * noise.variance, self.agent.sharing.share_at(tick)
+        limit = noise.outlier_limit(noise.variance, noise.errors.count)
+        square = self._mixture.learn(features, reward, weight, noise.degrees, scale, share, limit)
+        noise.absorb(square, 1)
+        self._tick = tick
         self._renew_if_due()
 
     def learn_many(self, choices: Sequence[Choice], rewards: Sequence[float], times: Sequence[float]) -> None:
-        """Learn rewards that came together, the oldest first, in one update (`learn_batch`).
+        """Learn rewards that came together, the oldest first, in one update unless they are few."""
+        if len(choices) < self.least_batch:
+            super().learn_many(choices, rewards, times)
+        else:
+            self.learn_batch(np.array([choice.features for choice in choices]), np.array(rewards))
+
+    def learn_batch(self, rows: np.ndarray, rewards: np.ndarray) -> float:
+        """Learn rewards in one update (`learn_part`), and return the logarithm of their forecast density.
 
         Very many are learnt in parts: forecasts of a part do not tell apart memories shorter than it.
         """
-        if len(choices) < self._least_batch:
-            super().learn_many(choices, rewards, times)
-            return
-        rows, targets = np.array([choice.features for choice in choices]), np.array(rewards)
+        if not self._tick:
+            self._set_origin(rows[0], float(np.median(rewards)))
         if self._extends:
-            if not self._tick:
-                self._set_origin(rows[0], float(np.median(targets)))
-            rows, targets = self.agent.extend(rows, self._unit), targets - self._origin
+            rows, rewards = self.agent.extend(rows, self._unit), rewards - self._origin
         for row in rows:
-            if self._mixture.blocks is not None:
-                self._cover(row)
-        numbers, num_parts = self._mixture.numbers, -(-len(rows) // LARGEST_PART)
-        for part in zip(*(np.array_split(array, num_parts) for array in (rows, targets)), strict=True):
-            numbers = self._learn_part(numbers, *part)
-        self._mixture = self._make_mixture(numbers, self._mixture.blocks)
+            self._cover(row)
+        numbers, total, num_parts = self._mixture.numbers, 0.0, -(-len(rows) // LARGEST_PART)
+        for part in zip(*(np.array_split(array, num_parts) for array in (rows, rewards)), strict=True):
+            self._tick += len(part[0])
+            numbers, score = learn_part(self._noise, numbers, *part, self._tick)
+            total += score
+        self._mixture = self._mixture.with_numbers(numbers)
         self._renew_if_due()
-
-    def _learn_part(self, numbers: MixtureNumbers, rows: np.ndarray, targets: np.ndarray) -> MixtureNumbers:
-        """Return what memories have learnt after rewards that were forecast together; learn the noise.
-
-        Outliers are told by the noise or, where it is larger, by the median of these errors. The weights are
-        shared out once.
-        """
-        agent, num, errors, (sums, stats, log_weights) = self.agent, len(rows), self._errors, numbers
-        memories = [map_tree(operator.itemgetter(j), sums) for j in range(len(self._bases))]
-        weights = np.exp(log_weights)
-        error, doubt = forecast_rows(memories[weights.argmax()], rows, targets)
-        spread = self._variance if errors.count >= FIRST_CLIPPED else 0.0
-        if num > FIRST_CLIPPED:
-            spread = max(spread, robust_variance(error, doubt))
-        limit = self._outlier_limit(spread, errors.count + num - 1) * np.sqrt(1 + doubt)
-        targets = targets + (error.clip(-limit, limit) - error)
-
-        rates, ridges, scatter = self._rates.tolist(), self._ridges.tolist(), rows.T.dot(rows)
-        given = zip(memories, stats.T, rates, ridges, strict=True)
-        learnt = [learn_batch(*memory, rows, targets, scatter) for memory in given]
-        sums, stats, squares, log_volumes = map_tree(lambda *leaves: np.stack(leaves), *learnt)
-        square, scores = weights.dot(squares.mean(axis=1)).item(), np.zeros(len(learnt))
-        self._absorb_noise(square, num - 1)  # the noise before the last of them
-        if self._variance > 0:
-            errors, forecast = (
-                ErrorSums(*map(np.asarray, self._errors)),
-                Forecast(np.sqrt(squares), np.zeros(1)),
-            )
-            scores = agent.noise.relative_score(errors, forecast).sum(axis=1) - 0.5 * log_volumes
-        self._absorb_noise(square, 1)
-        self._tick += num
-        log_weights = agent.sharing.update(log_weights, scores, self._tick)
-        return MixtureNumbers(sums, np.ascontiguousarray(stats.T), log_weights)
-
-    def _outlier_limit(self, variance: float, others: float) -> float:
-        """Return the largest error that is no outlier among others, where the estimate is certain."""
-        if not (self.agent.outlier and variance > 0 and others >= FIRST_CLIPPED):
-            return math.inf
-        return self.agent.outlier * (1 + EARLY / others) * math.sqrt(variance)
+        return total
 
     def _set_origin(self, features: np.ndarray, reward: float) -> None:
-        state = self.agent.set_origin(self._state, features, reward)
-        self._origin, self._unit = state.origin.item(), state.unit.item()
-
-    def _absorb_noise(self, square: float, num: int) -> None:
-        """Learn the noise from so many squares of this mean."""
-        rate, (error_weight, squares, total, seen) = self.agent.noise_forgetting.rate, self._errors
-        kept = rate**num
-        gained = num if rate == 1 else (1 - kept) / (1 - rate)  # 1 + η + … of the squares, and of η²
-        gained_sq = num if rate == 1 else (1 - kept * kept) / (1 - rate * rate)
-        self._error_weight_sq = kept * kept * self._error_weight_sq + gained_sq
-        sums = kept * error_weight + gained, kept * squares + gained * square
-        self._errors = ErrorSums(*sums, total + num * square, seen + num)
-        self._variance = self.agent.noise.variance(self._errors)
+        if self._extends:
+            state = self.agent.set_origin(self._state, features, reward)
+            self._origin, self._unit = state.origin.item(), state.unit.item()
 
     def _renew_if_due(self) -> None:
         """Restart the last memory if there is an alarm."""
@@ -305,11 +242,3 @@ def _extended_rows(num: int, dim: int) -> Pair:
     """Return rows as `MixtureOfMemories.extend` makes them, and the view of what is not constant."""
     rows = np.full((num, dim), CONSTANT)
     return rows, rows[:, :-1]
-
-
-def _noise_sums(like: NoiseSums, errors: ErrorSums, weight_sq: Any) -> NoiseSums:
-    """Return sums of errors as parts have them, from numbers or from arrays `[J]`."""
-    weight, squares, total, tick, weight_sq = map(np.asarray, (*errors, weight_sq))
-    gram, cross = weight[..., None, None, None], squares[..., None, None, None]
-    moments = like.moments._replace(gram=gram, cross=cross, weight=weight, weight_sq=weight_sq, tick=tick)
-    return NoiseSums(moments, total[..., None])
