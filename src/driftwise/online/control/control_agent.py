@@ -64,7 +64,7 @@ class ControlAgent(EpisodePlayer):
       plan_every: episodes between two plans.
       learn_every: steps after which an episode is learnt from while it goes on; unless given, at its end.
       max_worlds: worlds that are told apart and kept, so that one that returns is known; 1 for no such test.
-      reward_range: the least and the largest reward, if known; those seen, and 0, unless given.
+      reward_range: the least and the largest reward, if known, or else those seen; 0 is always in it.
       metadata: a dictionary of plain values, saved with the agent.
 
     It learns from an episode at its end. Calls are made by one thread; a mistake in the arguments is a
