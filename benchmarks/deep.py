@@ -129,10 +129,13 @@ def play(
     algorithm: str, problem: Any, make_env: Callable[[], gymnasium.Env], num_episodes: int, seed: int
 ) -> dict[str, list[float]]:
     """Return returns and end times `[num_episodes]` of `"dqn"` or `"ppo"` in a `ControlProblem`."""
-    import stable_baselines3
-    import torch
-    from stable_baselines3.common.callbacks import BaseCallback
-    from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+    import stable_baselines3  # pyright: ignore[reportMissingImports]
+    import torch  # pyright: ignore[reportMissingImports]
+    from stable_baselines3.common.callbacks import BaseCallback  # pyright: ignore[reportMissingImports]
+    from stable_baselines3.common.vec_env import (  # pyright: ignore[reportMissingImports]
+        DummyVecEnv,
+        VecNormalize,
+    )
 
     torch.set_num_threads(1)
     episodes, settings = Episodes(), dict({"dqn": DQN, "ppo": PPO}[algorithm][problem.id])

@@ -333,7 +333,8 @@ def test_drifts_commands_algorithms_and_pictures_of_the_readme_exist():
     families = {algorithm.problem for algorithm in ALGORITHMS.values()}
     assert families <= {problem for problem, _ in rows} | {"any"}
     pictures = re.findall(r'src(?:set)?="([^"]+)"', readme)
-    assert [Path(picture).stem for picture in pictures] == ["regret-dark", "regret-light"]
+    stems = [f"{name}-{theme}" for name in ("regret", "control") for theme in ("dark", "light")]
+    assert sorted(Path(picture).stem for picture in pictures) == sorted(stems)
     assert all((ROOT / picture).read_text(encoding="utf-8").startswith("<?xml") for picture in pictures)
 
 

@@ -47,7 +47,7 @@ def table_agent(rate: float) -> LeastSquares:
 def test_with_a_horizon_it_is_the_finite_form_with_shared_steps(length: int | None):
     env = spaces.Discrete(STATES), spaces.Discrete(ACTIONS)
     agent = EpisodicAgent.for_env(
-        type("Env", (), dict(observation_space=env[0], action_space=env[1])),
+        type("Env", (gymnasium.Env,), dict(observation_space=env[0], action_space=env[1]))(),
         horizon=HORIZON,
         memories=[length],
         bonus=0.7 / HORIZON,
@@ -137,6 +137,18 @@ def test_a_restored_agent_goes_on_bit_for_bit(tmp_path: Any, options: Any):
     assert len(contents) == 1
 
 
+@pytest.mark.parametrize("options", [{"horizon": 30, "plan_every": 3}, {"ridge": 1e-8}])
+def test_other_plans_are_made(options: dict[str, Any]):
+    """New features while a plan for each step waits; regressions whose inverses rounding spoils."""
+    agent = EpisodicAgent.for_env(Chain(), **options)
+    assert train(agent, Chain(), 30, seed=0).returns[-10:].mean() > -15
+
+
+def test_rewards_in_a_range_without_0_may_end():
+    agent = EpisodicAgent.for_env(Chain(), reward_range=(-2.0, -1.0))
+    assert train(agent, Chain(), 25, seed=0).returns[-10:].mean() > -15
+
+
 def test_the_capacity_bounds_what_is_kept():
     agent = EpisodicAgent.for_env(Chain(), capacity=100)
     train(agent, Chain(), 20, seed=0)
@@ -176,11 +188,15 @@ def test_counted_states_need_no_kernel():
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"memories": []}, "memories must be one or more different numbers of episodes"),
-    ({"memories": [5, 5]}, "memories must be one or more different"),
+    ({"memories": []}, "memories must be a list of different numbers of episodes"),
+    ({"memories": [5, 5]}, "memories must be a list of different"),
+    ({"memories": 5}, "memories must be a list of different"),
+    ({"ridge": 1e-300}, "ridge must be a number of at least 1e-08"),
+    ({"num_features": 4000, "memories": range(1, 10**5), "capacity": 10**6}, "num_features must fit into"),
+    ({"reward_range": 3}, r"reward_range must have shape \(2\)"),
     ({"discount": 1.0}, r"discount must be a number in \[0, 0.9999\], got 1"),
     ({"actions": 3}, "actions must be left out where actions can be counted"),
-    ({"reward_range": (1, 0)}, "high must be above low"),
+    ({"reward_range": (1, 0)}, "reward_range must be the least and the largest reward"),
     ({"capacity": 5}, "capacity must be an integer of at least 100"),
     ({"horizon": 0}, "horizon must be a positive integer"),
 ]

@@ -8,7 +8,7 @@ import pytest
 from gymnasium import spaces
 
 from driftwise.base import ArgumentError
-from driftwise.online.control.spaces import Actions, Observations, describe_space
+from driftwise.online.control.spaces import Actions, Observations, describe_env, describe_space
 
 SPACES: dict[str, tuple[Any, int, int | None]] = {  # with numbers of coordinates and of states
     "discrete": (spaces.Discrete(5, start=-2), 5, 5),
@@ -54,8 +54,32 @@ def test_actions_are_in_their_space():
 
 def test_bounds_that_say_nothing_are_unknown():
     space = gymnasium.make("CartPole-v1").observation_space
-    bounds = Observations(describe_space("space", space)).bounds
-    assert np.isnan(bounds).all(axis=1).tolist() == [False, True, False, True]
+    assert [bound is None for bound in describe_space("space", space)["bounds"]] == [False, True, False, True]
+
+
+@pytest.mark.parametrize("space", [spaces.Discrete(10**15), spaces.MultiDiscrete([10**9, 10**9])])
+def test_spaces_too_large_to_count_are_refused(space: Any):
+    description = describe_space("space", space)
+    with pytest.raises(ArgumentError, match="observation_space must have between 1 and 600"):
+        Observations(description)
+    with pytest.raises(ArgumentError, match="action_space must have at most 100 actions"):
+        Actions(description)
+
+
+class Idle(gymnasium.Env):
+    observation_space, action_space = spaces.Discrete(2), spaces.Box(0, 3, (1,), np.int64)
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        ("CartPole-v1", "env must be an environment, as gymnasium.make returns, got 'CartPole-v1'"),
+        (Idle(), "action_space must be Discrete or MultiDiscrete where actions are integers"),
+    ],
+)
+def test_other_environments_are_refused(env: Any, message: str):
+    with pytest.raises(ArgumentError, match=message):
+        describe_env(env)
 
 
 BAD: list[tuple[Any, str]] = [

@@ -14,8 +14,8 @@ from driftwise.analysis.table import Cell, Table, TableColumn, numbers, words
 Results = Mapping[str, Mapping[str, Sequence[Any]]]  # runs of agents, by problems and names
 _SMOOTH = 10  # episodes of the mean that figures show
 _READING = (
-    "Mean return of an episode over the seeds, with 95 % intervals; figures show means of ten episodes. One "
-    "default plays all problems. Vertical lines are jumps."
+    "Mean return of an episode over the seeds, with 95 % intervals. Figures show means of ten episodes; "
+    "vertical lines are jumps. Each agent plays all problems with the same numbers."
 )
 
 

@@ -36,8 +36,9 @@ def _control(
 ) -> None:
     """Play control problems of Gymnasium, at rest and under drift.
 
-    A car, a pole, a double pendulum and a pendulum, with one default for all. A command that was stopped
-    continues where it stopped, and what the folder has is not played again.
+    One default for all: cart_pole (also _reversed, _length, _gravity), mountain_car (_reversed, _gravity,
+    _force), acrobot (_reversed, _mass, _length) and pendulum (_gravity, _mass, _length). A command that was
+    stopped continues where it stopped, and what the folder has is not played again.
     """
     from driftwise.analysis.control_page import control_page, control_table
     from driftwise.base.files import lock_folder

@@ -142,8 +142,9 @@ class ControlWork:
         origin = {"device": platform.processor(), **provenance(), "sources": self.sources}
         origin = self._before or json.dumps(origin, sort_keys=True)
         agent = np.frombuffer(self._agent.to_bytes(), dtype=np.uint8)
-        arrays = dict(done=self.done, seconds=self.seconds, origin=origin, agent=agent)
-        arrays["returns"] = np.array(self._returns, dtype=np.float64)
+        returns = np.array(self._returns, dtype=np.float64)
+        arrays: dict[str, Any] = dict(done=self.done, seconds=self.seconds, origin=origin)
+        arrays |= {"agent": agent, "returns": returns}
         return {name: np.asarray(value) for name, value in arrays.items()}
 
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:

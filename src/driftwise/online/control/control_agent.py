@@ -7,16 +7,17 @@ from typing import Any, Self
 
 import numpy as np
 
+from driftwise.base.resources import require_memory
 from driftwise.base.validation import (
     ArgumentError,
+    require_array,
     require_count,
     require_number,
     require_plain,
-    require_range,
 )
 from driftwise.online import agent_files
 from driftwise.online.control.kernel import CountedFeatures, KernelFeatures
-from driftwise.online.control.spaces import Actions, Observations, describe_space
+from driftwise.online.control.spaces import SPACES, Actions, Observations, describe_env
 from driftwise.online.control.world import ControlOptions, Transitions, World
 from driftwise.online.episodes.player import EpisodePlayer
 from driftwise.online.limits import require_reward
@@ -29,7 +30,7 @@ _FAMILIAR = 1.0  # variance of a forecast, in units of the noise, below which it
 _STAY, _ALARM = 5.0, 20.0  # logarithms of likelihood ratios: for another known world, and for a new one
 _LEAST_CLOCK = 3  # episodes after which a world can be recognised
 _TIE = 1e-9
-_SPACES = "observation_space", "action_space"
+_NOT_FINITE = "no finite number supports an action: load the last saved file, or use a larger ridge"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class ControlAgent(EpisodePlayer):
     `EpisodicAgent.for_env(env)` makes it for the spaces of an environment of Gymnasium.
 
     Args:
-      observation_space, action_space: what `describe_space` returns.
+      observation_space, action_space: what `describe_env` returns.
       seed: of random actions, centres and ties.
       actions: values to try along each axis of continuous actions; 9 for one axis, 5 for two, unless given.
       discount: of the next step's value. The plan is for all steps alike.
@@ -63,7 +64,7 @@ class ControlAgent(EpisodePlayer):
       plan_every: episodes between two plans.
       learn_every: steps after which an episode is learnt from while it goes on; unless given, at its end.
       max_worlds: worlds that are told apart and kept, so that one that returns is known; 1 for no such test.
-      reward_range: the least and the largest reward, if known; those seen, and 0, unless given.
+      reward_range: the least and the largest reward, if known, or else those seen; 0 is always in it.
       metadata: a dictionary of plain values, saved with the agent.
 
     It learns from an episode at its end. Calls are made by one thread; a mistake in the arguments is a
@@ -95,12 +96,17 @@ class ControlAgent(EpisodePlayer):
         self._observations, self._actions = Observations(observation_space), Actions(action_space, actions)
         if horizon is not None:
             require_count("horizon", horizon)
-        lengths = [None if length is None else require_count("memories", length) for length in memories]
+        given = memories if isinstance(memories, Sequence) else ()
+        lengths = [None if length is None else require_count("memories", length) for length in given]
         if not lengths or len({*lengths}) < len(lengths):
-            raise ArgumentError("memories", "be one or more different numbers of episodes, or None", memories)
+            expected = "be a list of different numbers of episodes, or None"
+            raise ArgumentError("memories", expected, memories)
         if reward_range is not None:
-            require_range(*(require_number("reward_range", bound) for bound in reward_range))
-            reward_range = float(reward_range[0]), float(reward_range[1])
+            low, high = require_array("reward_range", reward_range, (2,)).tolist()
+            if low > high or low == high == 0:
+                expected = "be the least and the largest reward, and not both 0"
+                raise ArgumentError("reward_range", expected, reward_range)
+            reward_range = low, high
         self.options = ControlOptions(
             num_actions=self._actions.num,
             num_states=self._observations.num_states,
@@ -108,12 +114,16 @@ class ControlAgent(EpisodePlayer):
             horizon=horizon,
             memories=tuple(sorted(lengths, key=lambda length: math.inf if length is None else length)),
             bonus=require_number("bonus", bonus, at_least=0),
-            ridge=require_number("ridge", ridge, above=0),
+            ridge=require_number("ridge", ridge, at_least=1e-8),
             num_features=require_count("num_features", num_features, bits=12),
             capacity=require_count("capacity", capacity, at_least=100, bits=32),
             reward_range=reward_range,
             seed=require_count("seed", seed, at_least=0),
         )
+        size = self._observations.num_states or min(num_features, capacity) + 1
+        numbers = 4 * len(lengths) * self._actions.num * size**2  # Gram matrices, inverses and copies of them
+        text = f"{self._actions.num} actions, {len(lengths)} memories and {size} features"
+        require_memory("num_features", 8 * numbers, text)
         self.plan_every = require_count("plan_every", plan_every)
         self.learn_every = None if learn_every is None else require_count("learn_every", learn_every)
         self.max_worlds = require_count("max_worlds", max_worlds)
@@ -145,13 +155,10 @@ class ControlAgent(EpisodePlayer):
         return ControlSummary(self.num_episodes, *sizes, memory, world.features.num)
 
     def require_env(self, env: Any) -> tuple[int, int]:
-        spaces = {
-            "observation_space": self._observations.description,
-            "action_space": self._actions.description,
-        }
-        for name, own in spaces.items():
-            if (given := describe_space(name, getattr(env, name))) != own:
-                raise ArgumentError("env", f"have the {name} that the agent was made for", given)
+        own = self._observations.description, self._actions.description
+        for name, of_agent, of_env in zip(SPACES, own, describe_env(env), strict=True):
+            if of_env != of_agent:
+                raise ArgumentError("env", f"have the {name} that the agent was made for", of_env)
         return 0, 0
 
     def begin(self, state: Any) -> None:
@@ -172,10 +179,10 @@ class ControlAgent(EpisodePlayer):
         rng = [self.options.seed, self.num_episodes, step]
         if not self.world.has_plan:
             return int(np.random.default_rng(rng).integers(num))
-        index = self.world.index(episode.state, min(step, (self.options.horizon or 1) - 1))
+        with np.errstate(all="ignore"):
+            index = self.world.index(episode.state, min(step, (self.options.horizon or 1) - 1))
         if not np.isfinite(index).all():
-            text = "no finite number supports an action: load the last saved file, or use a larger ridge"
-            raise FloatingPointError(text)
+            raise FloatingPointError(_NOT_FINITE)
         best = np.flatnonzero(index >= index.max() - _TIE * max(1.0, abs(index.max())))
         return int(best[0]) if len(best) == 1 else int(np.random.default_rng(rng).choice(best))
 
@@ -207,14 +214,18 @@ class ControlAgent(EpisodePlayer):
 
     def _learn(self, episode: "_Open") -> None:
         transitions = episode.transitions()
-        with np.errstate(all="ignore"):  # an index that is not finite is an error
-            self._recognise(transitions, may_be_new=True)
-            world = self.world
-            world.learn(transitions)
-            if not world.has_plan or world.clock % self.plan_every == 0:
-                world.make_plan()
+        self._recognise(transitions, may_be_new=True)
+        world = self.world
+        try:
+            with np.errstate(all="ignore"):  # an index that is not finite is an error
+                world.learn(transitions)
+                if not world.has_plan or world.clock % self.plan_every == 0:
+                    world.make_plan()
+        except np.linalg.LinAlgError as error:
+            raise FloatingPointError(_NOT_FINITE) from error
         episode.steps.clear()
 
+    @np.errstate(all="ignore")
     def _recognise(self, steps: Transitions, *, may_be_new: bool) -> None:
         """Go to the world that forecasts these steps best, or to a new one where none says anything.
 

@@ -17,6 +17,20 @@ _LARGEST_NUMBER = 1e100  # whose square is finite
 _LARGEST_BOUND = 1e6  # larger ones say nothing about the values to expect
 
 Description = Mapping[str, Any]  # of a space, for files
+SPACES = "observation_space", "action_space"
+
+
+def describe_env(env: Any) -> tuple[Description, Description]:
+    """Return the spaces of the observations and the actions of an environment of Gymnasium."""
+    with require_extra("EpisodicAgent.for_env", "gym"):
+        import gymnasium
+    if not isinstance(env, gymnasium.Env):
+        raise ArgumentError("env", "be an environment, as gymnasium.make returns", env)
+    if isinstance(env.action_space, gymnasium.spaces.Box) and env.action_space.dtype.kind != "f":
+        expected = "be Discrete or MultiDiscrete where actions are integers"
+        raise ArgumentError("action_space", expected, env.action_space)
+    observations, actions = SPACES
+    return describe_space(observations, env.observation_space), describe_space(actions, env.action_space)
 
 
 def describe_space(name: str, space: Any) -> Description:
@@ -35,9 +49,9 @@ def describe_space(name: str, space: Any) -> Description:
         if (len(space.shape) > 1 and space.dtype == np.uint8) or math.prod(space.shape) > MOST_NUMBERS:
             expected = f"have at most {MOST_NUMBERS} numbers; reduce an image to a few before"
             raise ArgumentError(name, expected, space, f"one of the shape {space.shape}")
-        low, high = (np.ravel(bound).astype(np.float64) for bound in (space.low, space.high))
-        known = np.maximum(np.abs(low), np.abs(high)) <= _LARGEST_BOUND
-        bounds = [[a, b] if is_known else None for a, b, is_known in zip(low, high, known, strict=True)]
+        low, high = (np.ravel(bound).astype(np.float64).tolist() for bound in (space.low, space.high))
+        pairs = zip(low, high, strict=True)
+        bounds = [[a, b] if max(abs(a), abs(b)) <= _LARGEST_BOUND else None for a, b in pairs]
         return {"type": "Box", "bounds": bounds, "shape": list(space.shape)}
     if isinstance(space, spaces.Tuple):
         parts = [describe_space(f"{name}[{i}]", part) for i, part in enumerate(space.spaces)]
@@ -54,9 +68,7 @@ class Observations:
 
     def __init__(self, description: Description) -> None:
         self.description, self._leaves = description, [*_leaves(description)]
-        bounds = [bound for leaf in self._leaves for bound in leaf.bounds]
-        self.bounds = np.array([(math.nan, math.nan) if bound is None else bound for bound in bounds])
-        self.num = len(bounds)
+        self.num = sum(leaf.num for leaf in self._leaves)
         if not 0 < self.num <= MOST_NUMBERS + MOST_STATES:
             expected = f"have between 1 and {MOST_NUMBERS + MOST_STATES} numbers and choices"
             raise ArgumentError("observation_space", expected, description, f"{self.num}")
@@ -84,7 +96,7 @@ class Observations:
 class _Leaf(NamedTuple):
     """A space that has no parts."""
 
-    bounds: Sequence[tuple[float, float] | None]  # of each coordinate; None if unknown
+    num: int  # of coordinates
     sizes: Sequence[int]  # of choices; none for numbers
     first: Sequence[int]
 
@@ -94,7 +106,7 @@ class _Leaf(NamedTuple):
             numbers = np.asarray(value, dtype=np.float64).ravel()
         except (TypeError, ValueError):
             raise ArgumentError(name, "have numbers", value) from None
-        num = len(self.sizes) or len(self.bounds)
+        num = len(self.sizes) or self.num
         if len(numbers) != num:
             raise ArgumentError(name, f"have {num} numbers", value, f"{len(numbers)}")
         if not (np.abs(numbers) <= _LARGEST_NUMBER).all():
@@ -109,9 +121,9 @@ class _Leaf(NamedTuple):
 
 def _leaves(space: Description) -> Iterator[_Leaf]:
     if space["type"] == "Box":
-        yield _Leaf(space["bounds"], (), ())
+        yield _Leaf(len(space["bounds"]), (), ())
     elif space["type"] in ("Discrete", "MultiDiscrete"):
-        yield _Leaf([(0.0, 1.0)] * sum(space["sizes"]), space["sizes"], space["first"])
+        yield _Leaf(sum(space["sizes"]), space["sizes"], space["first"])
     else:
         parts = space["parts"]
         for part in parts.values() if isinstance(parts, Mapping) else parts:
@@ -155,7 +167,7 @@ class Actions:
             axes = [np.linspace(low, high, self.grid).tolist() for low, high in bounds]
         else:
             pairs = zip(description["sizes"], description["first"], strict=True)
-            axes = [list(range(first, first + size)) for size, first in pairs]
+            axes = [range(first, first + size) for size, first in pairs]
         self.num = math.prod(map(len, axes))
         if self.num > MOST_ACTIONS:
             raise ArgumentError(

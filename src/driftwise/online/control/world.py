@@ -185,8 +185,11 @@ class World:
         identity = self.options.ridge * np.eye(self.features.num)
         self._inverses = np.linalg.inv(self.memories.grams + identity)
         self._forecasts = self._inverses @ self.memories.crosses
-        factors = np.linalg.cholesky(self._inverses[self.leader])
-        self._factors = np.ascontiguousarray(np.swapaxes(factors, 1, 2))
+        try:
+            factors = np.linalg.cholesky(self._inverses[self.leader])
+            self._factors = np.ascontiguousarray(np.swapaxes(factors, 1, 2))
+        except np.linalg.LinAlgError:  # the rounding of an inverse is squared by its condition number
+            self._factors = np.linalg.inv(np.linalg.cholesky(self.memories.grams[self.leader] + identity))
         self._is_certain = False
         if isinstance(self.features, KernelFeatures) and len(self.kept):
             _, _, errors, counts, _ = self.memories
@@ -225,7 +228,8 @@ class World:
     def _reward_range(self) -> Range:
         """Return the least and the largest reward: where none was seen but 0, as if 1 could be earned."""
         if self.options.reward_range is not None:
-            return self.options.reward_range
+            low, high = self.options.reward_range
+            return min(low, 0.0), max(high, 0.0)  # what follows the end of an episode is 0
         low, high = min(float(self.kept.rewards.min()), 0.0), max(float(self.kept.rewards.max()), 0.0)
         return (0.0, 1.0) if low == high else (low, high)
 
@@ -292,7 +296,9 @@ class World:
         self.memories.errors[:] = _SAMPLES * self._held_out_errors(rng)
         self.memories.counts[:] = _SAMPLES
         weights = self.plan.weights
-        if weights.ndim == 2:  # the old plan in the new features
+        if weights.ndim == 3:  # with a horizon: the next plan is made at once
+            weights = np.zeros(0)
+        elif weights.ndim == 2:  # the old plan in the new features
             gram = self._rows.T @ self._rows + options.ridge * np.eye(size)
             weights = np.linalg.solve(gram, self._rows.T @ (old(kept.states) @ weights))
         widths = np.full((len(kept), options.num_actions), np.nan)

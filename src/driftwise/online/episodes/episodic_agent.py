@@ -22,7 +22,7 @@ from driftwise.base.validation import (
 )
 from driftwise.online import agent_files
 from driftwise.online.control.control_agent import ControlAgent
-from driftwise.online.control.spaces import describe_space
+from driftwise.online.control.spaces import describe_env
 from driftwise.online.episodes import agent_building
 from driftwise.online.episodes.player import EpisodePlayer
 from driftwise.online.episodes.remembered import MemoryPlan, RememberedLeastSquares, RememberedMixture
@@ -117,8 +117,7 @@ class EpisodicAgent(EpisodePlayer):
         All steps share one regression for each action, features are chosen among the states that are met, and
         memories are weighed by their forecasts. The options are those of `ControlAgent`.
         """
-        names = "observation_space", "action_space"
-        return ControlAgent(*(describe_space(name, getattr(env, name)) for name in names), **options)
+        return ControlAgent(*describe_env(env), **options)
 
     def _start(self, agent: Agent, states: States, known: Mapping[str, Any], options: dict[str, Any]) -> None:
         self.agent, self.states = agent, states
