@@ -18,14 +18,14 @@ from driftwise.base.validation import (
 from driftwise.online import agent_files
 from driftwise.online.control.kernel import CountedFeatures, KernelFeatures
 from driftwise.online.control.spaces import SPACES, Actions, Observations, describe_env
-from driftwise.online.control.world import ControlOptions, Transitions, World
+from driftwise.online.control.transitions import SAMPLES, ControlOptions, Transitions
+from driftwise.online.control.world import COUNTERS, World
 from driftwise.online.episodes.player import EpisodePlayer
 from driftwise.online.limits import require_reward
 
 _KIND = "control agent"  # in files
 _DEFAULT_GRID = {1: 9, 2: 5}  # values along each axis of continuous actions, by the number of axes
 _LOOKS = 4, 8, 12, 16, 20  # steps of an episode after which another world may be recognised
-_SAMPLES = 20  # the most that the dependent steps of an episode count as
 _FAMILIAR = 1.0  # variance of a forecast, in units of the noise, below which it says something
 _STAY, _ALARM = 5.0, 20.0  # logarithms of likelihood ratios: for another known world, and for a new one
 _LEAST_CLOCK = 3  # episodes after which a world can be recognised
@@ -99,8 +99,7 @@ class ControlAgent(EpisodePlayer):
         given = memories if isinstance(memories, Sequence) else ()
         lengths = [None if length is None else require_count("memories", length) for length in given]
         if not lengths or len({*lengths}) < len(lengths):
-            expected = "be a list of different numbers of episodes, or None"
-            raise ArgumentError("memories", expected, memories)
+            raise ArgumentError("memories", "be a list of different numbers of episodes, or None", memories)
         if reward_range is not None:
             low, high = require_array("reward_range", reward_range, (2,)).tolist()
             if low > high or low == high == 0:
@@ -238,7 +237,7 @@ class ControlAgent(EpisodePlayer):
         familiar = forecasts[self._present][1] < _FAMILIAR
         if (num := int(familiar.sum())) < _LOOKS[0]:
             return
-        count = min(num, _SAMPLES)
+        count = min(num, SAMPLES)
         scores = {i: count * float(fits[familiar].mean()) for i, (fits, _) in forecasts.items()}
         scores[self._present] += _STAY
         best = max(scores, key=lambda i: scores[i])
@@ -257,29 +256,16 @@ class ControlAgent(EpisodePlayer):
         self._present = len(self.worlds) - 1
 
     def _content(self) -> agent_files.AgentFile:
-        options = asdict(self.options)
-        for name in ("num_actions", "num_states"):
-            del options[name]
-        options["memories"] = [*self.options.memories]
-        options |= {
-            "actions": self._actions.grid,
-            "plan_every": self.plan_every,
-            "learn_every": self.learn_every,
-        }
-        description = {"kind": _KIND, "options": {**options, "max_worlds": self.max_worlds}}
+        options = {**asdict(self.options), "actions": self._actions.grid}
+        del options["num_actions"], options["num_states"]
+        options |= {name: getattr(self, name) for name in ("plan_every", "learn_every", "max_worlds")}
+        description = {"kind": _KIND, "options": options, "present": self._present}
         description |= {"observations": self._observations.description, "actions": self._actions.description}
-        counters = {
-            "num_episodes": self.num_episodes,
-            "num_worlds": self.num_worlds,
-            "present": self._present,
-        }
-        description |= {**counters, "metadata": require_plain("metadata", self.metadata)}
-        description["worlds"] = [world.counters() for world in self.worlds]
-        tensors = {
-            name: array
-            for i, world in enumerate(self.worlds)
-            for name, array in world.tensors(f"{i}.").items()
-        }
+        description |= {"num_episodes": self.num_episodes, "num_worlds": self.num_worlds}
+        description["metadata"] = require_plain("metadata", self.metadata)
+        description["worlds"] = [{name: getattr(world, name) for name in COUNTERS} for world in self.worlds]
+        parts = [world.tensors(f"{i}.") for i, world in enumerate(self.worlds)]
+        tensors = {name: array for part in parts for name, array in part.items()}
         return agent_files.AgentFile(description, tensors, self._seen)
 
     @classmethod

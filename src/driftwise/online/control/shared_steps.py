@@ -49,6 +49,24 @@ class Regression(NamedTuple):
         return float(np.sqrt(left.sum() / self.shares.sum()))
 
 
+class Plan(NamedTuple):
+    """A plan; the bonus of a width b is `unit · b + misfit · min(b, 1)`."""
+
+    weights: np.ndarray  # [d, A], or [H, d, A] with a horizon; empty before the first plan
+    numbers: np.ndarray  # [3] the unit of widths, a share of the misfit of values, and their prior
+    widths: np.ndarray  # [n, A] at the next states that are kept, from this plan or an earlier one, or NaN
+
+    def bonus(self, widths: np.ndarray) -> np.ndarray:
+        """Return the bonus for widths."""
+        unit, misfit, _ = self.numbers
+        return unit * widths + misfit * np.minimum(widths, 1)
+
+    @property
+    def prior(self) -> float:
+        """The value of a state of which nothing is known."""
+        return float(self.numbers[2])
+
+
 def plan_discounted(
     regression: Regression, start: np.ndarray, values: Range, num_sweeps: int, tolerance: float
 ) -> tuple[np.ndarray, float]:

@@ -1,115 +1,32 @@
 """A world that an agent has met: its transitions, memories of several lengths, and a plan."""
 
 import itertools
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from driftwise.online.control.kernel import KernelFeatures, StateFeatures
-from driftwise.online.control.shared_steps import Range, Regression, plan_discounted, plan_horizon
+from driftwise.online.control.shared_steps import Plan, Range, Regression, plan_discounted, plan_horizon
+from driftwise.online.control.transitions import (
+    SAMPLES,
+    ControlOptions,
+    Memories,
+    Transitions,
+    student_density,
+)
 from driftwise.online.tensors import Tensors, to_tensors
 
-_SAMPLES = 20  # the most that the dependent steps of an episode count as
-_SCORES_KEPT, _ERRORS_KEPT = 0.9, 0.97  # of the scores of memories, and of sums of errors, per episode
-_WORST_SCORE = -50.0
 _FAVOUR = 1.0  # of a memory over the next shorter one, in logarithms
-_EXPLAINED = 1e-3  # of the variance of what is forecast, which no forecast has to explain
 _REFRESHED = 1500  # widths that a plan computes anew, at the least
 _MOST_HELD_OUT = 3000  # transitions that forecasts are tried on after a fit
 _KEPT = 0.8  # of the transitions where the capacity is reached
 _NEXT_FIT = 8  # episodes of another world after which its features are chosen anew
-_COUNTERS = "number", "clock", "next_fit", "num_fitted", "leader"  # in files
+COUNTERS = "number", "clock", "next_fit", "num_fitted", "leader"  # in files
 _UNCERTAIN = 0.1  # of the variance of outputs, that forecasts to look ahead by may leave
 _DOUBT = 0.1  # of the misfit of values, in the bonus
 _SWEEPS = 30  # of value iteration in a plan, at the most: with a kernel it need not contract
 _TOLERANCE = 1e-4  # of the range of values, for plans
-
-
-class Transitions(NamedTuple):
-    """Steps in the order of time."""
-
-    states: np.ndarray  # [n, k] vectors of observations
-    actions: np.ndarray  # [n] numbers
-    rewards: np.ndarray  # [n]
-    next_states: np.ndarray  # [n, k]
-    ended: np.ndarray  # [n] whether the episode was over
-
-    @classmethod
-    def none(cls, num: int) -> "Transitions":
-        """Return no transitions, of vectors of so many numbers."""
-        actions, ended = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
-        return cls(np.zeros((0, num)), actions, np.zeros(0), np.zeros((0, num)), ended)
-
-    def __len__(self) -> int:
-        return len(self.actions)
-
-    def take(self, rows: Any) -> "Transitions":
-        """Return some of them."""
-        return Transitions(*(array[rows] for array in self))
-
-    def outputs(self) -> np.ndarray:
-        """Return what is forecast, `[n, k + 1]`: the change of the state, and the reward."""
-        return np.column_stack([self.next_states - self.states, self.rewards])
-
-
-@dataclass(frozen=True)
-class ControlOptions:
-    """Numbers of an agent for control; `EpisodicAgent.for_env` explains them."""
-
-    num_actions: int
-    num_states: int | None  # if states can be counted
-    discount: float
-    horizon: int | None
-    memories: tuple[int | None, ...]
-    bonus: float
-    ridge: float
-    num_features: int
-    capacity: int
-    reward_range: Range | None
-    seed: int
-
-    @property
-    def rates(self) -> np.ndarray:
-        """Forgetting rates of the memories, by episodes."""
-        return np.array([1.0 if length is None else math.exp(-1 / length) for length in self.memories])
-
-
-class Memories(NamedTuple):
-    """Sums of regressions of the outputs on features, of J memories for A actions, and their scores."""
-
-    grams: np.ndarray  # [J, A, d, d] without the ridge
-    crosses: np.ndarray  # [J, A, d, m]
-    errors: np.ndarray  # [J, m] sums of squared errors of forecasts
-    counts: np.ndarray  # [J] samples in these
-    scores: np.ndarray  # [J] logarithms of weights
-
-    @classmethod
-    def empty(cls, num: int, num_actions: int, size: int, num_outputs: int) -> "Memories":
-        """Return the sums over nothing."""
-        grams = np.zeros((num, num_actions, size, size))
-        crosses = np.zeros((num, num_actions, size, num_outputs))
-        return cls(grams, crosses, np.zeros((num, num_outputs)), np.zeros(num), np.zeros(num))
-
-
-class Plan(NamedTuple):
-    """A plan; the bonus of a width b is `unit · b + misfit · min(b, 1)`."""
-
-    weights: np.ndarray  # [d, A], or [H, d, A] with a horizon; empty before the first plan
-    numbers: np.ndarray  # [3] the unit of widths, a share of the misfit of values, and their prior
-    widths: np.ndarray  # [n, A] at the next states that are kept, from this plan or an earlier one, or NaN
-
-    def bonus(self, widths: np.ndarray) -> np.ndarray:
-        """Return the bonus for widths."""
-        unit, misfit, _ = self.numbers
-        return unit * widths + misfit * np.minimum(widths, 1)
-
-    @property
-    def prior(self) -> float:
-        """The value of a state of which nothing is known."""
-        return float(self.numbers[2])
 
 
 class World:
@@ -127,8 +44,7 @@ class World:
         self.times = np.zeros(0, dtype=np.int64)  # [n] of the transitions, by the clock
         self.clock, self.next_fit = 0, 1  # episodes that were learnt, and when to choose features again
         self.num_fitted = 0  # transitions that were there when features were chosen
-        num = len(options.memories)
-        self.leader = num - 1  # the memory that plans
+        self.leader = (num := len(options.memories)) - 1  # the memory that plans
         self.memories = Memories.empty(num, options.num_actions, features.num, num_numbers + 1)
         self.plan = Plan(np.zeros(0), np.zeros(3), np.zeros((0, options.num_actions)))
         self.refresh()
@@ -138,10 +54,6 @@ class World:
         world = World(self.options, number, self.features, self.kept.states.shape[1])
         world.next_fit = _NEXT_FIT
         return world
-
-    def counters(self) -> dict[str, int]:
-        """Return the integers of a file."""
-        return {name: getattr(self, name) for name in _COUNTERS}
 
     def tensors(self, prefix: str) -> Tensors:
         """Return the arrays of a file."""
@@ -164,7 +76,7 @@ class World:
         if isinstance(features, KernelFeatures):
             features = read("features", KernelFeatures)
         world = World(self.options, counters["number"], features, self.kept.states.shape[1])
-        for name in _COUNTERS:
+        for name in COUNTERS:
             setattr(world, name, counters[name])
         world.kept, world.memories = read("kept", Transitions), read("memories", Memories)
         world.plan, world.times = read("plan", Plan), tensors[f"{prefix}times"].copy()
@@ -236,7 +148,8 @@ class World:
     def learn(self, episode: Transitions) -> None:
         """Learn from an episode: weigh the memories by their forecasts, then add it to their sums."""
         if self.clock > 1:
-            self._weigh(episode)
+            forecasts = self._forecast_errors(episode, slice(None))
+            self.memories = self.memories.weigh(*forecasts, self._spread())
         rng, options = self.random(), self.options
         episode = episode.take(slice(-options.capacity, None))
         num, room = len(self.kept), options.capacity - len(episode)
@@ -263,13 +176,7 @@ class World:
 
     def _absorb(self, episode: Transitions) -> None:
         rows, next_rows = self.features(episode.states), self.features(episode.next_states)
-        outputs, (grams, crosses, *_) = episode.outputs(), self.memories
-        for sums in (grams, crosses):
-            sums *= self.options.rates[:, None, None, None]
-        for action in range(self.options.num_actions):
-            chosen = rows[episode.actions == action]
-            grams[:, action] += chosen.T @ chosen
-            crosses[:, action] += chosen.T @ outputs[episode.actions == action]
+        self.memories.absorb(rows, episode, self.options)
         self._rows, self._next_rows = np.append(self._rows, rows, 0), np.append(self._next_rows, next_rows, 0)
         unknown = np.full((len(episode), self.options.num_actions), np.nan)
         self.plan = self.plan._replace(widths=np.append(self.plan.widths, unknown, 0))
@@ -283,23 +190,16 @@ class World:
             self.features = KernelFeatures.fit(kept.states, ends, options.num_features, rng)
         self.next_fit, self.num_fitted = max(self.next_fit, 2 * self.clock), len(kept)
         self._rows, self._next_rows = self.features(kept.states), self.features(kept.next_states)
-        outputs, size = kept.outputs(), self.features.num
-        sums = Memories.empty(len(options.memories), options.num_actions, size, outputs.shape[1])
         ages = self.clock - 1 - self.times
-        for action in range(options.num_actions):
-            at = kept.actions == action
-            for j, rate in enumerate(options.rates):
-                weighted = self._rows[at].T * rate ** ages[at]
-                sums.grams[j, action] = weighted @ self._rows[at]
-                sums.crosses[j, action] = weighted @ outputs[at]
+        sums = Memories.of(self._rows, kept, ages, options)
         self.memories = sums._replace(scores=self.memories.scores)
-        self.memories.errors[:] = _SAMPLES * self._held_out_errors(rng)
-        self.memories.counts[:] = _SAMPLES
+        self.memories.errors[:] = SAMPLES * self._held_out_errors(rng)
+        self.memories.counts[:] = SAMPLES
         weights = self.plan.weights
         if weights.ndim == 3:  # with a horizon: the next plan is made at once
             weights = np.zeros(0)
         elif weights.ndim == 2:  # the old plan in the new features
-            gram = self._rows.T @ self._rows + options.ridge * np.eye(size)
+            gram = self._rows.T @ self._rows + options.ridge * np.eye(self.features.num)
             weights = np.linalg.solve(gram, self._rows.T @ (old(kept.states) @ weights))
         widths = np.full((len(kept), options.num_actions), np.nan)
         self.plan = self.plan._replace(weights=weights, widths=widths)
@@ -317,17 +217,12 @@ class World:
                 gram = features[used].T @ features[used] + ridge
                 estimate = np.linalg.solve(gram, features[used].T @ outputs[used])
                 total += ((features[is_held] @ estimate - outputs[is_held]) ** 2).sum(axis=0)
-        return total / num
+        return total / len(rows)
 
     def _spread(self) -> np.ndarray:
         """Return the variance `[m]` of each output, and at least a hundredth of its size squared."""
         outputs = self.kept.outputs()
         return np.maximum(outputs.var(axis=0), 1e-4 * np.square(outputs).mean(axis=0) + 1e-12)
-
-    def _noise(self) -> np.ndarray:
-        """Return the variances `[J, m]` of errors of forecasts."""
-        _, _, errors, counts, _ = self.memories
-        return errors / np.maximum(counts, 1)[:, None] + _EXPLAINED * self._spread()
 
     def _forecast_errors(self, episode: Transitions, memories: slice) -> tuple[np.ndarray, np.ndarray]:
         """Return errors `[J, n, m]` of forecasts and their variances `[J, n]` in units of the noise."""
@@ -345,24 +240,13 @@ class World:
     def likelihood(self, episode: Transitions) -> tuple[np.ndarray, np.ndarray]:
         """Return the log-likelihood `[n]` of transitions by the leader's forecasts, and their variances."""
         errors, variances = self._forecast_errors(episode, slice(self.leader, self.leader + 1))
-        noise = self._noise()[self.leader]
-        return _student(errors[0] ** 2, noise * (1 + variances[0][:, None])), variances[0]
+        noise = self.memories.noise(self._spread())[self.leader]
+        return student_density(errors[0] ** 2, noise * (1 + variances[0][:, None])), variances[0]
 
     def base_likelihood(self, episode: Transitions) -> np.ndarray:
         """Return the log-likelihood `[n]` of transitions by means and variances of the outputs alone."""
         mean = self.kept.outputs().mean(axis=0)
-        return _student((episode.outputs() - mean) ** 2, self._spread())
-
-    def _weigh(self, episode: Transitions) -> None:
-        """Score the memories by their forecasts of an episode."""
-        errors, variances = self._forecast_errors(episode, slice(None))
-        doubt, count = 1 + variances[..., None], min(len(episode), _SAMPLES)
-        fits = _student(errors**2, self._noise()[:, None] * doubt).mean(axis=1)
-        scores = _SCORES_KEPT * self.memories.scores + count * fits
-        scores = np.maximum(scores - scores.max(), _WORST_SCORE)
-        squares = _ERRORS_KEPT * self.memories.errors + count * (errors**2 / doubt).mean(axis=1)
-        counts = _ERRORS_KEPT * self.memories.counts + count
-        self.memories = self.memories._replace(scores=scores, errors=squares, counts=counts)
+        return student_density((episode.outputs() - mean) ** 2, self._spread())
 
     def make_plan(self) -> None:
         """Plan with the leading memory."""
@@ -398,8 +282,3 @@ class World:
             stale = np.union1d(stale, rng.integers(num, size=_REFRESHED - len(stale)))
         widths[stale] = self._widths(self._next_rows[stale])
         return widths
-
-
-def _student(squares: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Return the log-density of errors `[..., m]` by Student's t of 4 degrees, summed, less its constant."""
-    return -(0.5 * np.log(variance) + 2.5 * np.log1p(squares / (4 * variance))).sum(axis=-1)
