@@ -108,9 +108,12 @@ class Memories(NamedTuple):
         return self.errors / np.maximum(self.counts, 1)[:, None] + _EXPLAINED * spread
 
     def weigh(self, errors: np.ndarray, variances: np.ndarray, spread: np.ndarray) -> "Memories":
-        """Return the memories scored by errors `[J, n, m]` and variances `[J, n]` of their forecasts."""
+        """Return the memories scored by errors `[J, n, m]` and variances `[J, n]` of their forecasts.
+
+        The noise is the world's, so it is the same for all: the least that a memory has.
+        """
         doubt, count = 1 + variances[..., None], min(errors.shape[1], SAMPLES)
-        fits = student_density(errors**2, self.noise(spread)[:, None] * doubt).mean(axis=1)
+        fits = student_density(errors**2, self.noise(spread).min(axis=0) * doubt).mean(axis=1)
         scores = _SCORES_KEPT * self.scores + count * fits
         scores = np.maximum(scores - scores.max(), _WORST_SCORE)
         squares = _ERRORS_KEPT * self.errors + count * (errors**2 / doubt).mean(axis=1)
