@@ -101,7 +101,7 @@ def report(played: Played) -> None:
 FIGURE = "cart_pole_reversed"  # the problem of the README's figure, with these curves
 CURVES = {
     "adaptive": "weighs memories, and knows\nworlds that return",
-    "memory_all": "the same, never forgetting",
+    "memory_all": "one memory of all episodes,\nno worlds",
     "dqn": "DQN",
 }
 _SMOOTH = 5  # episodes of a mean

@@ -1,4 +1,4 @@
-"""What `Bandit(dim=…, expand="auto")` earns where rewards are not linear, and what it costs where they are.
+"""Rewards of `Bandit(dim=…, expand="auto")` on curved and on linear problems, and its cost.
 
     pip install river
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.expand
@@ -49,7 +49,7 @@ class Stream(NamedTuple):
 
 
 def labelled(inputs: np.ndarray, labels: np.ndarray) -> Stream:
-    """Two arms of which the label is the right one."""
+    """Two arms; the label of a round is the arm that pays."""
     contexts = np.append(inputs, np.ones((len(inputs), 1)), axis=1)
     arms = np.stack([np.kron(np.eye(2), context) for context in contexts])
     return Stream(arms, np.eye(2)[labels], 0.0, inputs, labels)
@@ -64,7 +64,7 @@ def xor(rng: np.random.Generator, values: str, wrong: float = 0.0) -> Stream:
 
 
 def agrawal(rng: np.random.Generator, *functions: int) -> Stream:
-    """Who gets a loan, by functions of Agrawal, Imielinski & Swami 1993 one after the other."""
+    """Loan decisions by functions of Agrawal, Imielinski & Swami (1993), which change in the middle."""
     assert synth is not None
     rows: list[Any] = []
     for function in functions:

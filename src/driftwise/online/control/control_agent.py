@@ -228,7 +228,7 @@ class ControlAgent(EpisodePlayer):
     def _recognise(self, steps: Transitions, *, may_be_new: bool) -> None:
         """Go to the world that forecasts these steps best, or to a new one where none says anything.
 
-        Only steps count of which the present world has seen the like: elsewhere all forecasts are wrong.
+        Only steps that are familiar to the present world count: elsewhere all forecasts are wrong.
         """
         known = [i for i, world in enumerate(self.worlds) if world.clock >= _LEAST_CLOCK]
         if self.max_worlds == 1 or self._present not in known:
@@ -249,7 +249,7 @@ class ControlAgent(EpisodePlayer):
         self._present = best
 
     def _add_world(self) -> None:
-        """Begin a world of which nothing is known but its features; the oldest may have to go."""
+        """Begin an empty world with the present features; the oldest world may have to go."""
         world = self.world.copy_features(self.num_worlds)
         self.num_worlds += 1
         self.worlds = [*self.worlds, world][-self.max_worlds :]

@@ -63,7 +63,7 @@ class Plan(NamedTuple):
 
     @property
     def prior(self) -> float:
-        """The value of a state of which nothing is known."""
+        """The value of an unknown state."""
         return float(self.numbers[2])
 
 

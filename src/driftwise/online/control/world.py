@@ -18,7 +18,7 @@ from driftwise.online.control.transitions import (
 from driftwise.online.tensors import Tensors, to_tensors
 
 _FAVOUR = 1.0  # of a memory over the next shorter one, in logarithms
-_REFRESHED = 1500  # widths that a plan computes anew, at the least
+_REFRESHED = 1500  # least number of widths that a plan computes again
 _MOST_HELD_OUT = 3000  # transitions that forecasts are tried on after a fit
 _KEPT = 0.8  # of the transitions where the capacity is reached
 _NEXT_FIT = 8  # episodes of another world after which its features are chosen anew
@@ -50,7 +50,7 @@ class World:
         self.refresh()
 
     def copy_features(self, number: int) -> "World":
-        """Return another world, of which nothing is known but these features."""
+        """Return an empty world with these features."""
         world = World(self.options, number, self.features, self.kept.states.shape[1])
         world.next_fit = _NEXT_FIT
         return world
